@@ -8,7 +8,7 @@ from main.job_change_events
 where
     event_key not in (select version.event_key from main.job_change_event_versions as version)
     and known_at_end_of(day, seen_by, detected_at, first_seen_at)
-    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
+    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization_named(organization)))
 union all by name
 select * exclude (nth, version_key, last_seen_at)
 from (
@@ -29,7 +29,7 @@ from (
     from main.job_change_event_versions
     where
         known_at_end_of(day, seen_by, detected_at, first_seen_at)
-        and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
+        and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization_named(organization)))
 )
 where nth = 1
 
@@ -38,7 +38,7 @@ select *
 from main.job_change_event_versions
 where
     known_at_end_of(day, seen_by, detected_at, first_seen_at)
-    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
+    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization_named(organization)))
 
 -- table: answers
 select *
@@ -97,3 +97,16 @@ case seen_by
     when 'warehouse' then first_seen_at < end_of_day(day)
     else error('seen_by is ''service'' or ''warehouse'', not ''' || seen_by || '''')
 end
+
+-- macro: organization_named(id_or_name)
+(
+    select
+        case
+            when id_or_name is null then null
+            when count(*) filter (where organization_id = id_or_name) = 1 then id_or_name
+            when count(*) = 1 then min(organization_id)
+            else error(count(*) || ' organisations have the id or the name ' || id_or_name)
+        end
+    from main.organizations
+    where organization_id = id_or_name or lower(name) = lower(id_or_name)
+)

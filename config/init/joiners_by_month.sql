@@ -7,7 +7,7 @@
 --   organization_id: The organisation that was joined.
 --   organization_name: Its name as written.
 --   month_start_on: First day of the month, UTC.
---   joiners: People who joined in it.
+--   joiners: People who joined in it, without side roles and transfers.
 --   managers: Those of them whose title manages people.
 --   has_executives: yes where one of them joined as VP or in the C-suite.
 --
@@ -24,4 +24,5 @@ select
     count(*) filter (where is_management) as managers,
     case when bool_or(level in ('vp', 'cxo')) then 'yes' else 'no' end as has_executives
 from joiners
+where is_primary and not is_transfer
 group by organization_id, month_start_on

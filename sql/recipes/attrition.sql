@@ -1,10 +1,29 @@
--- question: Which share of its people did each organisation lose in the newest twelve months, and was it more than the year before?
+-- question: Which share of its people did each organisation lose in the newest twelve months, and was it more than the year before? Most people lost beyond expectation (the rate of the year before, or else of all) first.
 -- parameter: function = all: a field of work, such as engineering
 -- parameter: level = all: a level, such as director
+-- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)
+with
+
+newest as (
+    select
+        rates.*,
+        leavers - headcount * coalesce(attrition_rate_year_before, sum(leavers) over () / nullif(sum(headcount) over (), 0)) as more
+    from attrition as rates
+    where
+        function = getvariable('function')
+        and level = getvariable('level')
+        and month_start_on = (
+            select max(last.month_start_on)
+            from attrition as last
+            where last.organization_id = rates.organization_id
+        )
+)
+
 select
     organizations.name as organization,
     rates.month_start_on as to_month,
     rates.leavers,
+    round(rates.more) as more_than_expected,
     round(rates.headcount) as headcount,
     round(rates.attrition_rate, 3) as rate,
     round(rates.attrition_min, 3) as rate_min,
@@ -12,15 +31,7 @@ select
     round(rates.attrition_rate_year_before, 3) as year_before,
     rates.grade,
     rates.doubts
-from attrition as rates
+from newest as rates
 inner join organizations on organizations.organization_id = rates.organization_id
-where
-    rates.function = getvariable('function')
-    and rates.level = getvariable('level')
-    and rates.month_start_on = (
-        select max(newest.month_start_on)
-        from attrition as newest
-        where newest.organization_id = rates.organization_id
-    )
-order by rates.leavers - rates.headcount * coalesce(rates.attrition_rate_year_before, rates.attrition_rate) desc, rates.organization_id
+order by rates.more desc, rates.organization_id
 limit 50

@@ -7,6 +7,6 @@ select
     round(count(*) filter (where is_boomerang) / count(*), 3) as share,
     median(months_away) as median_months_away
 from joiners
-where organization_id = getvariable('organization') and is_primary
+where organization_id = getvariable('organization') and is_primary and not is_transfer
 group by year
 order by year

@@ -2,7 +2,7 @@
 -- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: change = %: joined, left, promoted, stepped_down and the others, or % for all
 select
-    utc_date(first_seen_at) as first_seen_on,
+    cast(first_seen_at at time zone 'UTC' as date) as first_seen_on,
     changed_on,
     change,
     person_full_name,

@@ -6,7 +6,7 @@ select
     round(sum(count(*)) over (partition by event_type order by months_late) / sum(count(*)) over (partition by event_type), 3)
         as share_known
 from (
-    select event_type, greatest(0, datediff('month', utc_date(changed_at), utc_date(detected_at))) as months_late
+    select event_type, greatest(0, datediff('month', changed_at at time zone 'UTC', detected_at at time zone 'UTC')) as months_late
     from job_change_events
     where event_type in ('joined', 'left')
 )

@@ -11,6 +11,6 @@ select
     went_to_organization_name as went_to,
     person_network_url
 from leavers
-where is_founder and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+where is_founder and not is_transfer and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by left_on desc, organization_name, person_full_name
 limit 200

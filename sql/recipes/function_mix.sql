@@ -8,7 +8,7 @@ select
 from (
     select year(month_start_on) as year, function
     from joiners
-    where organization_id = getvariable('organization') and is_primary
+    where organization_id = getvariable('organization') and is_primary and not is_transfer
 )
 group by year, function
 order by year desc, joiners desc, function

@@ -7,4 +7,4 @@ select
     median(gap_days)::int as days_median,
     quantile_cont(gap_days, 0.75)::int as days_p75
 from moves
-where from_organization_id = getvariable('organization')
+where from_organization_id = getvariable('organization') and not is_transfer

@@ -6,7 +6,7 @@ with
 known_then as (
     select month_start_on, count(*) as joiners
     from joiners_as_known_on(cast(getvariable('day') as date), organization := getvariable('organization'))
-    where is_primary
+    where is_primary and not is_transfer
     group by month_start_on
 )
 
@@ -19,6 +19,7 @@ left join known_then on known_then.month_start_on = now.month_start_on
 where
     now.organization_id = getvariable('organization')
     and now.is_primary
+    and not now.is_transfer
     and now.month_start_on <= cast(getvariable('day') as date)
 group by now.month_start_on
 order by now.month_start_on desc

@@ -2,6 +2,7 @@
 -- parameter: least = 3: the lowest score; 3 or more comes by chance once in 740 months
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
+-- empty: organization_anomalies: in no month after a first observed year did 10 people join or leave one organisation
 select
     anomalies.month_start_on,
     organizations.name as organization,

@@ -1,11 +1,11 @@
 -- question: Which people of one function and level did an organisation lose, and where to?
 -- parameter: organization: its organization_id, or its name
--- parameter: function = engineering: a field of work
--- parameter: level = senior: a level
+-- parameter: function = all: a field of work, such as engineering
+-- parameter: level = all: a level, such as director
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select
-    utc_date(left_at) as left_on,
+    left_on,
     person_full_name,
     title,
     tenure_months,
@@ -16,8 +16,9 @@ from leavers
 where
     organization_id = getvariable('organization')
     and is_primary
-    and function = getvariable('function')
-    and level = getvariable('level')
-    and utc_date(left_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+    and not is_transfer
+    and getvariable('function') in ('all', function)
+    and getvariable('level') in ('all', level)
+    and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by left_at desc, person_full_name
 limit 200

@@ -10,6 +10,10 @@ select
     came_from_organization_name as came_from,
     person_network_url
 from joiners
-where is_primary and level in ('vp', 'cxo') and joined_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+where
+    is_primary
+    and not is_transfer
+    and level in ('vp', 'cxo')
+    and joined_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by joined_on desc, organization_name, person_full_name
 limit 200

@@ -8,6 +8,7 @@ sources as (
     from joiners
     where
         is_primary
+        and not is_transfer
         and came_from_organization_id is not null
         and organization_id in (select organization_id from organizations where observed_until_on is not null)
 ),

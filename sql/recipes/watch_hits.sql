@@ -1,8 +1,9 @@
 -- question: What happened to the people and organisations on the watch-lists, by when it was first seen here, and how sure is each match?
 -- parameter: since = 2000-01-01: the first day on which it was first here
 -- parameter: list = %: the name of a watch-list, or % for all
+-- empty: watch_matches: no pipeline has a watch-list (`watch:` in its file)
 select
-    utc_date(first_seen_at) as first_seen_on,
+    cast(first_seen_at at time zone 'UTC' as date) as first_seen_on,
     watch_list,
     matched_by,
     confidence,

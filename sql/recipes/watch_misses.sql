@@ -1,5 +1,6 @@
 -- question: Which entries of the watch-lists match nothing that the warehouse knows?
 -- parameter: list = %: the name of a watch-list, or % for all
+-- empty: watch_matches: no pipeline has a watch-list (`watch:` in its file)
 select
     pipeline,
     watch_list,

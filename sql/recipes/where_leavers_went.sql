@@ -5,11 +5,15 @@
 select
     coalesce(went_to_organization_name, '(not known)') as went_to,
     count(*) as people,
-    round(count(*) / sum(case when went_to_organization_id is not null then count(*) end) over (), 3) as share_of_known
+    case
+        when went_to_organization_id is not null
+            then round(count(*) / sum(case when went_to_organization_id is not null then count(*) end) over (), 3)
+    end as share_of_known
 from leavers
 where
     organization_id = getvariable('organization')
     and is_primary
+    and not is_transfer
     and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 group by went_to_organization_id, went_to_organization_name
 order by people desc, went_to

@@ -15,6 +15,8 @@ facts as (
         outcome = 'in_doubt' as is_in_doubt,
         1 as requests,
         events,
+        -- Of job changes: other endpoints have pages of other sizes.
+        case when (run_id, batch_id) in (select (run_id, batch_id) from ops.batches) then events end as change_events,
         coalesce(is_unexpected, false) as is_unexpected
     from pages
     union all by name
@@ -47,6 +49,8 @@ select
     cast(count(requests) as double) as requests,
     cast(count(*) filter (where events > 0) as double) as pages,
     cast(coalesce(sum(events), 0) as double) as events,
+    cast(count(*) filter (where change_events > 0) as double) as change_pages,
+    cast(coalesce(sum(change_events), 0) as double) as change_events,
     cast(count(new_events) as double) as new_events,
     cast(count(rejects) as double) as rejects,
     cast(count(*) filter (where is_unexpected) as double) as unexpected_charges,

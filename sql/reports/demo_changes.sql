@@ -1,10 +1,12 @@
--- The joiners, leavers and promotions from the events that a run received first, the newest first.
+-- The joiners, leavers and promotions, as a report counts them, from the events that a run received first, the newest first.
 with changes as (
     select 'joined' as what, event_key, person_full_name as person, organization_name as organization, title, detected_at
     from joiners
+    where is_primary and not is_transfer
     union all
     select 'left' as what, event_key, person_full_name, organization_name, title, detected_at
     from leavers
+    where is_primary and not is_transfer
     union all
     select
         'promoted' as what,
@@ -14,6 +16,7 @@ with changes as (
         previous_title || ' → ' || title,
         detected_at
     from promotions
+    where is_primary
 )
 
 select changes.what, changes.person, changes.organization, changes.title

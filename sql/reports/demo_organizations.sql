@@ -1,5 +1,4 @@
--- The organisations with most open roles: their headcount, and how many of their people were seen to change something. Rates are
--- left out: the demo looks back one year, and the first observed year has none.
+-- The organisations with most open roles: their headcount, and how many of their people were seen to change something.
 with
 
 newest as (

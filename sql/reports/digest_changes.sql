@@ -18,7 +18,7 @@ select
     strftime(told.known_at, '%Y-%m-%d') as known_on
 from known_changes as told
 left join organizations as named on named.organization_id = told.organization_id
-where told.is_primary
+where told.is_counted
     and left(md5(concat(told.change, told.event_key)), 16) in (select unnest(string_split($names, ' ')))
 order by
     case told.level when 'cxo' then 1 when 'vp' then 2 when 'director' then 3 else 4 end,

@@ -1,8 +1,8 @@
--- How many of the changes named in $names joined, left and rose, and the day on which the first of them became known.
+-- How many of the changes named in $names joined, left and were promoted, and the day on which the first of them became known.
 with chosen as (
     select change, is_executive, known_at
     from known_changes
-    where is_primary
+    where is_counted
         and left(md5(concat(change, event_key)), 16) in (select unnest(string_split($names, ' ')))
 )
 

@@ -3,7 +3,7 @@ select string_agg(named.name, ' ' order by named.name) as names
 from (
     select left(md5(concat(change, event_key)), 16) as name
     from known_changes
-    where is_primary
+    where is_counted
         and (
             $organizations::varchar is null
             or organization_id in (select unnest(from_json($organizations, '["varchar"]')))

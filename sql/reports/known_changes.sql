@@ -1,5 +1,5 @@
--- One row per person who joined, left or rose, side roles included. The other queries of a report count and list these rows,
--- from a temporary view of this name.
+-- One row per person who joined, left or was promoted, side roles and transfers included. The other queries of a report count and
+-- list the rows with `is_counted`, from a temporary view of this name.
 select
     'joined' as change,
     event_key,
@@ -9,6 +9,7 @@ select
     person_network_url,
     level,
     level in ('director', 'vp', 'cxo') as is_executive,
+    is_primary and not is_transfer as is_counted,
     is_primary,
     came_from_title as title_before,
     title as title_after,
@@ -29,6 +30,7 @@ select
     person_network_url,
     level,
     level in ('director', 'vp', 'cxo'),
+    is_primary and not is_transfer,
     is_primary,
     title,
     went_to_title,
@@ -49,6 +51,7 @@ select
     person_network_url,
     level,
     level in ('director', 'vp', 'cxo'),
+    is_primary,
     is_primary,
     previous_title,
     title,

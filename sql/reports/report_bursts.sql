@@ -15,7 +15,7 @@ where (anomalies.is_layoff or anomalies.is_hiring_burst)
     and (anomalies.organization_id, anomalies.change, anomalies.month_start_on) in (
         select (organization_id, change, cast(date_trunc('month', changed_on) as date))
         from known_changes
-        where is_primary and known_at >= $from_at and known_at < $to_at
+        where is_counted and known_at >= $from_at and known_at < $to_at
     )
     and (
         $organizations::varchar is null

@@ -1,15 +1,16 @@
--- Each organisation with a change that became known in the window, and with $with_others every other observed one: those with
--- most changes first, at most $rows.
+-- Each organisation with a change that became known in the window, transfers included, and with $with_others every other observed
+-- one: those with most changes first, at most $rows.
 with counted as (
     select
         organization_id,
         min(organization_name) as organization_name,
-        count(case when change = 'joined' then 1 end) as joined,
-        count(case when change = 'left' then 1 end) as went,
+        count(case when is_counted and change = 'joined' then 1 end) as joined,
+        count(case when is_counted and change = 'left' then 1 end) as went,
         count(case when change = 'rose' then 1 end) as rose,
-        count(case when change = 'joined' and is_executive then 1 end) as executives_joined,
-        count(case when change = 'left' and is_executive then 1 end) as executives_left,
-        count(*) as changes
+        count(case when is_counted and change = 'joined' and is_executive then 1 end) as executives_joined,
+        count(case when is_counted and change = 'left' and is_executive then 1 end) as executives_left,
+        sum(case when is_counted then 0 when change = 'joined' then 1 else -1 end) as transfers,
+        count(case when is_counted then 1 end) as changes
     from known_changes
     where is_primary
         and known_at >= $from_at
@@ -28,6 +29,7 @@ select
     cast(coalesce(counted.went, 0) as integer) as went,
     cast(coalesce(counted.joined - counted.went, 0) as integer) as net,
     cast(coalesce(counted.rose, 0) as integer) as rose,
+    cast(coalesce(counted.transfers, 0) as integer) as transfers,
     cast(coalesce(counted.executives_joined, 0) as integer) as executives_joined,
     cast(coalesce(counted.executives_left, 0) as integer) as executives_left,
     cast(count(*) over () as integer) as organizations

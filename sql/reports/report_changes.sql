@@ -1,4 +1,4 @@
--- The people who joined, left and rose, known first in the window: executives first, then the latest known first; at most $rows
+-- The people who joined, left and were promoted, known first in the window: executives first, then the latest known first; at most $rows
 -- of each, or of each organisation with $by_organization.
 with ordered as (
     select
@@ -11,7 +11,7 @@ with ordered as (
                 event_key
         ) as place
     from known_changes
-    where is_primary
+    where is_counted
         and known_at >= $from_at
         and known_at < $to_at
         and (

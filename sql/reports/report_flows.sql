@@ -1,4 +1,4 @@
--- Moves from one organisation to another whose halves were both detected since $flows_from_at, the most frequent first, and how
+-- Moves from one organisation to another, transfers left out as in talent_flows, whose halves were both detected since $flows_from_at, the most frequent first, and how
 -- many of them in the window. With a list: the moves from or to its members.
 with moved as (
     select
@@ -9,7 +9,8 @@ with moved as (
         count(*) as moves,
         count(case when detected_at >= $from_at then 1 end) as moves_in_window
     from moves
-    where detected_at >= $flows_from_at
+    where is_flow
+        and detected_at >= $flows_from_at
         and detected_at < $to_at
         and (
             $organizations::varchar is null

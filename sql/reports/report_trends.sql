@@ -4,20 +4,32 @@ with
 
 shown as (
     select
-        organization_id,
-        name,
-        observed_from_on,
+        organizations.organization_id,
+        organizations.name,
+        organizations.observed_from_on,
         -- As in attrition: an organisation requested from the start is observed since the first change.
-        coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on
+        coalesce(organizations.observed_from_on, seen.first_month_on) as observed_since_on,
+        coalesce(seen.people_seen, 0) as people_seen
     from organizations
-    where organization_id in (select unnest(from_json($shown, '["varchar"]')))
+    left join (
+        select
+            organization_id,
+            min(month_start_on) as first_month_on,
+            sum(joiners + transfers_in + appeared) as people_seen
+        from headcount_changes
+        where organization_id in (select unnest(from_json($shown, '["varchar"]')))
+        group by organization_id
+    ) as seen on seen.organization_id = organizations.organization_id
+    where organizations.organization_id in (select unnest(from_json($shown, '["varchar"]')))
 )
 
 select
     shown.organization_id,
     coalesce(shown.name, shown.organization_id) as organization,
     strftime(shown.observed_since_on, '%Y-%m-%d') as observed_since_on,
+    shown.observed_from_on is null as is_from_beginning,
     strftime(shown.observed_since_on + interval 13 month, '%Y-%m-%d') as first_rate_on,
+    cast(shown.people_seen as integer) as people_seen,
     strftime(monthly.month_start_on, '%Y-%m-%d') as month_on,
     monthly.headcount,
     monthly.headcount_max as seen,

@@ -1,4 +1,4 @@
--- How many joined, left and rose in each of the $weeks periods of seven days before the end of the window.
+-- How many joined, left and were promoted in each of the $weeks periods of seven days before the end of the window.
 with weeks as (
     select unnest(range($weeks::bigint)) as week
 ),
@@ -11,7 +11,7 @@ counted as (
         count(case when change = 'left' then 1 end) as went,
         count(case when change = 'rose' then 1 end) as rose
     from known_changes
-    where is_primary
+    where is_counted
         and known_at >= $to_at::timestamptz - to_days(cast(7 * $weeks as integer))
         and known_at < $to_at
         and (

@@ -6,21 +6,30 @@ with
 
 scope as (
     select
-        organization_id,
-        observed_from_on,
+        organizations.organization_id,
+        organizations.observed_from_on,
         -- As in attrition: an organisation requested from the start is observed since the first change.
-        coalesce(observed_from_on, cast(date_trunc('month', first_event_at) as date)) as observed_since_on,
+        coalesce(organizations.observed_from_on, seen.first_month_on) as observed_since_on,
+        coalesce(seen.people_seen, 0) as people_seen,
         cast(
             least(
                 cast(date_trunc('month', $to_at::timestamptz) as date),
-                observed_until_on
+                organizations.observed_until_on
             ) - interval 1 month as date
         ) as last_month_on
     from organizations
-    where observed_until_on is not null
+    left join (
+        select
+            organization_id,
+            min(month_start_on) as first_month_on,
+            sum(joiners + transfers_in + appeared) as people_seen
+        from headcount_changes
+        group by organization_id
+    ) as seen on seen.organization_id = organizations.organization_id
+    where organizations.observed_until_on is not null
         and (
             $organizations::varchar is null
-            or organization_id in (select unnest(from_json($organizations, '["varchar"]')))
+            or organizations.organization_id in (select unnest(from_json($organizations, '["varchar"]')))
         )
 ),
 
@@ -49,6 +58,10 @@ newest as (
         greatest(cast(max(usual.month_on) - interval 11 month as date), max(begun.observed_from_on)) as counted_from_on,
         count(*) as organizations,
         min(scope.observed_since_on) as observed_since_on,
+        min_by(scope.observed_from_on is null, scope.observed_since_on) as is_from_beginning,
+        max(scope.people_seen) as people_seen,
+        -- Whether most of them were observed in the year before.
+        2 * count(case when scope.observed_since_on <= usual.month_on - interval 23 month then 1 end) > count(*) as is_comparable,
         -- The first rate is that of the month after the first observed year.
         min(cast(scope.observed_since_on + interval 13 month as date)) as first_rate_on
     from scope
@@ -62,7 +75,8 @@ monthly as (
             when changes.month_start_on >= newest.counted_from_on then 'year'
             when changes.month_start_on <= newest.month_on - interval 12 month then 'before'
         end as part,
-        coalesce(scope.observed_from_on <= newest.month_on - interval 23 month, true) as is_comparable,
+        newest.is_comparable
+        and coalesce(scope.observed_from_on <= newest.month_on - interval 23 month, true) as is_comparable,
         changes.joiners,
         changes.leavers
     from organization_monthly as changes
@@ -77,7 +91,7 @@ counted as (
     select
         coalesce(sum(case when part = 'year' then joiners end), 0) as joined,
         coalesce(sum(case when part = 'year' then leavers end), 0) as went,
-        -- There is no comparison where some were not observed in the year before.
+        -- There is no comparison where some were not requested for the year before, or most were not observed in it.
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then joiners end), 0) end as joined_before,
         case when bool_and(is_comparable) then coalesce(sum(case when part = 'before' then leavers end), 0) end as went_before
     from monthly
@@ -128,7 +142,9 @@ select
     strftime(newest.month_on, '%Y-%m-%d') as month_on,
     cast(date_diff('month', newest.counted_from_on, newest.month_on) + 1 as integer) as months,
     strftime(newest.observed_since_on, '%Y-%m-%d') as observed_since_on,
+    newest.is_from_beginning,
     strftime(newest.first_rate_on, '%Y-%m-%d') as first_rate_on,
+    cast(coalesce(newest.people_seen, 0) as integer) as people_seen,
     cast(counted.joined as integer) as joined,
     cast(counted.went as integer) as went,
     cast(counted.joined_before as integer) as joined_before,

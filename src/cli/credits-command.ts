@@ -163,7 +163,8 @@ function summary(
   month: ThisMonth,
   days: number,
 ) {
-  const { credits, in_doubt: inDoubt, pages, events, new_events: newEvents } = total
+  const { credits, in_doubt: inDoubt, new_events: newEvents } = total
+  const { change_pages: pages, change_events: events } = total
   const { credits_per_new_event: price, unexpected_charges: unexpectedCharges } = total
   const perPage = (count: number) => (Math.max(0, count) / pages).toFixed(1)
   const known = organizations.filter((one) => one.name !== null)

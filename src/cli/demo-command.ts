@@ -1,7 +1,7 @@
 /**
- * `demo`: runs everything on this machine in about ten seconds: a simulator of the service, a backfill of a year, a simulated
- * weekend, the nightly run, and an analyst's queries. Backfill and nightly run each build once and load the pages requested
- * before them; only the second publishes. Needs no account and no network.
+ * `demo`: runs everything on this machine in about ten seconds: a simulator of the service, a backfill of 14 months, a
+ * simulated week, the nightly run, and an analyst's queries. Backfill and nightly run each build once and load the pages
+ * requested before them; only the second publishes. Needs no account and no network.
  */
 
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import type { RunCommand } from '../run/begin.ts'
 import { readJob, type Overrides } from '../run/job.ts'
 import { LOCK_FOLDER, acquireLock } from '../run/lock.ts'
 import { runJob, type RunReport } from '../run/run.ts'
+import { chosenWindow } from '../report/window.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
@@ -33,6 +34,9 @@ const COMPANIES = 45
 const KEY = 'demo-simulator-key'
 const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
+// Rates of attrition begin after a whole observed year, from the first of a month.
+const PAST_MS = 430 * DAY
+const WEEK_MS = 7 * DAY
 
 /** Runs the demo below `<data-dir>/demo`, which it empties first. One demo at a time: it holds the lock of `<data-dir>`. */
 export async function demoCommand(context: Context): Promise<Report> {
@@ -49,8 +53,10 @@ export async function demoCommand(context: Context): Promise<Report> {
 
 async function journey(context: Context, directory: DataDirectory): Promise<Report> {
   const clock = shiftedClock(context.clock)
+  // The last night is that of the newest Monday: what is new then is what a report of the last week shows.
+  clock.advance(chosenWindow({ week: true }, clock.now()).to - WEEK_MS - clock.now())
   const simulator = await startSimulator({
-    source: worldAround(clock.now(), SEED, COMPANIES),
+    source: worldAround(clock.now(), SEED, COMPANIES, PAST_MS),
     clock,
     apiKeys: [KEY],
   })
@@ -74,13 +80,13 @@ async function journey(context: Context, directory: DataDirectory): Promise<Repo
 
     context.output.note('The pages of made-up organisations:')
     const companies = await run('companies', 'extract', { organizations: pages })
-    context.output.note('A year of their job changes, backfilled from a simulator of the service:')
-    const first = await run('demo', 'backfill', { organizations, days: 365, publish: false })
+    context.output.note('Their job changes so far, backfilled from a simulator of the service:')
+    const first = await run('demo', 'backfill', { organizations, days: 'all', publish: false })
     context.output.note('The job openings on their pages:')
     const postings = await run('postings', 'extract', {})
 
-    context.output.note('A weekend passes, and the nightly run asks what is new:')
-    clock.advance(3 * DAY)
+    context.output.note('A week passes, and the nightly run asks what is new:')
+    clock.advance(WEEK_MS)
     const snapshotTo = join(directory.root, 'snapshots')
     const second = await run('demo', 'run', { organizations, snapshotTo })
 
@@ -133,8 +139,8 @@ type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunRe
 function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
   const others = [companies.extract, postings.extract]
   const rows = [
-    { name: 'a year back', extract: first.extract, load: first.load },
-    { name: 'after a weekend', extract: second.extract, load: second.load },
+    { name: '14 months back', extract: first.extract, load: first.load },
+    { name: 'after a week', extract: second.extract, load: second.load },
     {
       name: 'their pages and openings',
       extract: {
@@ -215,17 +221,17 @@ async function demoReport(
       [
         ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept forever)`],
-        ['warehouse', `${folder}/jobtide.duckdb`],
         [
           'snapshot',
           `${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
         ],
+        ['open', `${folder}/analyst.duckdb (a copy to read, in any DuckDB)`],
       ],
     ],
     notes: [
       'next',
-      `  ${name} query --data-dir ${folder} "from organization_weekly limit 5"`,
-      `  ${name} status --data-dir ${folder}`,
+      `  ${name} query --data-dir ${folder} --recipe attrition`,
+      `  ${name} report --data-dir ${folder}`,
     ],
     values: {
       dataDir: root,

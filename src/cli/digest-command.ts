@@ -70,15 +70,17 @@ function shellWord(text: string): string {
   return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
+const headOf = (label: string) => (label.endsWith('?') ? label : `${label}:`)
+
 /** Joins the parts of one line; puts each other part under its label. */
 function paragraphsOf(parts: readonly DigestPart[]): Line[][] {
   const single = parts.filter(({ lines }) => lines.length === 1)
   const longer = parts.filter(({ lines }) => lines.length > 1)
   const labelled = single.flatMap(({ label, lines }) =>
-    lines.map(({ text, link }) => ({ text: `${label}: ${text}`, link })),
+    lines.map(({ text, link }) => ({ text: `${headOf(label)} ${text}`, link })),
   )
   return [
     labelled,
-    ...longer.map(({ label, lines }) => [{ text: `${label}:`, link: null }, ...lines]),
+    ...longer.map(({ label, lines }) => [{ text: headOf(label), link: null }, ...lines]),
   ]
 }

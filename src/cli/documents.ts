@@ -1,6 +1,4 @@
-/**
- * Defines the `--json` documents of all commands: `jobtide schema` prints them, and tests check all output against them.
- */
+/** The `--json` documents of all commands: `jobtide schema` prints them, tests check all output against them. */
 
 import { z } from 'zod'
 import { SCHEMA_VERSION } from './report.ts'
@@ -162,7 +160,7 @@ const bill = z.object({
   ...cost,
   ...fields(text, 'name pipeline'),
   in_doubt: amount,
-  ...fields(count, 'requests rejects unexpected_charges'),
+  ...fields(count, 'requests change_pages change_events rejects unexpected_charges'),
 })
 const organizationBill = z.object({
   ...cost,
@@ -178,7 +176,8 @@ const thisMonth = z.object({
 const changesOf = {
   ...fields(instant, 'from_at to_at'),
   year: z.object({
-    ...fields(count, 'organizations joined went rated compared'),
+    ...fields(count, 'organizations joined went rated compared people_seen'),
+    is_from_beginning: orNull(z.boolean()),
     ...fields(orNull(text), 'month_on observed_since_on first_rate_on'),
     ...fields(orNull(count), 'months joined_before went_before'),
     ...fields(orNull(amount), 'rate rate_low rate_high rate_compared rate_before'),
@@ -187,7 +186,7 @@ const changesOf = {
   answer: list(text),
   changes: rows({
     change: text,
-    ...fields(count, 'changes executives side_roles'),
+    ...fields(count, 'changes executives side_roles transfers'),
     changes_before: orNull(count),
   }),
 }
@@ -397,7 +396,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     organizations: rows({
       ...fields(text, 'organization_id organization'),
       ...fields(count, 'joined went rose executives_joined executives_left organizations'),
-      net: z.int(),
+      ...fields(z.int(), 'net transfers'),
     }),
     bursts: rows({
       ...fields(text, 'change organization_id organization month_start_on'),

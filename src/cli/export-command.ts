@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
-import { ownEntryAt } from '../run/data-directory.ts'
+import { ownEntryAt, refuseFileName } from '../run/data-directory.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
@@ -23,6 +23,8 @@ export interface ExportOptions {
   readonly schema?: string
 }
 
+const ONE_FILE =
+  'Name a folder, such as export. For one file: jobtide query --format csv "from joiners" > joiners.csv, or --format spreadsheet for Excel.'
 const COPY = 'The export names people, and `jobtide forget` does not reach this copy.'
 
 /**
@@ -51,6 +53,7 @@ function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolea
       hint: 'Name postgres://user@host/database, or a folder. A DuckDB file is there already: analyst.duckdb in the data directory. Nothing was sent.',
     })
   }
+  if (!isDatabase) refuseFileName('--to', to, ONE_FILE)
   const misfit =
     (schema !== undefined && !isDatabase && '--schema is for postgres://…') ||
     (format !== undefined && isDatabase && '--format is for a folder')
@@ -72,7 +75,7 @@ async function exportToDatabase(
   const rows = sum(tables.map((one) => one.rows))
   const changed = tables.filter(({ rowsChanged }) => rowsChanged !== null).length
   return {
-    title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}, ${changed} of them new or changed: ${database} (schema ${loaded.schema})`,
+    title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}, ${countText(changed, 'table')} changed: ${database} (schema ${loaded.schema})`,
     sections: [
       table('tables', tables, [
         ['table', 'name'],

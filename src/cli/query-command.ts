@@ -19,7 +19,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { openForReading } from './reading.ts'
-import { readRecipe, setParameters } from './recipes.ts'
+import { readRecipe, setParameters, whyEmpty } from './recipes.ts'
 import { tableText } from './report.ts'
 
 type Columns = ResultTable['columns']
@@ -31,8 +31,9 @@ const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
 const KNOWN_ON = /(\w+)_as_known_on\b/gi
 const REFUSED = /^permission error|read-only mode|configuration has been locked/i
-const NOT_FOUND = /^(?:binder|catalog) error/i
 const NO_TABLE = /\btable with name "?(\w+)"? does not exist/i
+const TABLES =
+  'Tables for analysts are in `main`, `detail` and `service`, for operators in `ops`: show them with "show all tables".'
 const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
@@ -66,7 +67,13 @@ export async function queryCommand(
     await makeKnownOnMacros(warehouse, sql)
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
     const stream = await warehouse.stream(sql)
-    await (shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown))
+    if (shown === 'table') {
+      const rows = await printTable(stream, context)
+      const why = rows === 0 && recipe !== null ? await whyEmpty(warehouse, recipe) : null
+      if (why !== null) output.note(why)
+    } else {
+      await printRows(stream, context, shown)
+    }
     stop.throwIfAborted()
     return EXIT.done
   } catch (error) {
@@ -106,10 +113,8 @@ function onlyStatement(words: readonly string[]): string {
 }
 
 function hintFor(message: string): string | null {
-  const tables =
-    'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables".'
-  if (REFUSED.test(message)) return `The warehouse is read-only here, without files. ${tables}`
-  return NOT_FOUND.test(message) ? tables : null
+  if (REFUSED.test(message)) return `The warehouse is read-only here, without files. ${TABLES}`
+  return NO_TABLE.test(message) ? TABLES : null
 }
 
 // Repeated, because the engine forgets an interrupt that arrives just as a statement begins. It does not check inside one
@@ -188,7 +193,7 @@ async function printRows(
 }
 
 // Rows beyond those shown are not fetched: counting them would take as long as reading all.
-async function printTable(stream: RowStream, { output, stop }: Context): Promise<void> {
+async function printTable(stream: RowStream, { output, stop }: Context): Promise<number> {
   const found: unknown[][] = []
   for await (const rows of stream.batches) {
     found.push(...readable(stream.columns, rows.slice(0, ROWS_SHOWN + 1)))
@@ -207,6 +212,7 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
       ? `the first ${shown.length} rows; there are more: all with --format csv`
       : countText(found.length, 'row')
   await output.stream(`${text}\n(${count})\n`, stop)
+  return shown.length
 }
 
 // Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.

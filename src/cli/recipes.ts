@@ -16,6 +16,8 @@ export interface Recipe {
   /** The question it answers. */
   readonly question: string
   readonly parameters: readonly Parameter[]
+  /** Why it finds nothing where this table is empty. */
+  readonly empty: { readonly table: string; readonly why: string } | null
   readonly sql: string
 }
 
@@ -28,6 +30,7 @@ export interface Parameter {
 
 const FOLDER = join(sqlFolder, 'recipes')
 const QUESTION = /^-- question: (.+)$/m
+const EMPTY = /^-- empty: (\w+): (.+)$/m
 const PARAMETER = /^-- parameter: (\w+)(?: = (.*?))?: (.+)$/gm
 
 export function recipeNames(): string[] {
@@ -46,6 +49,7 @@ export function readRecipe(name: string): Recipe {
     })
   }
   const sql = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')
+  const [, table, why] = EMPTY.exec(sql) ?? []
   return {
     name,
     question: QUESTION.exec(sql)?.[1] ?? name,
@@ -54,15 +58,39 @@ export function readRecipe(name: string): Recipe {
       standard: standard ?? null,
       about,
     })),
+    empty: table === undefined || why === undefined ? null : { table, why },
     sql,
   }
 }
 
+/** Why a recipe found nothing; null where its table has rows, so that the parameters are the reason. */
+export async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise<string | null> {
+  if (empty === null) return null
+  const rows = await warehouse.number(`select count(*) from ${quoteIdentifier(empty.table)}`)
+  return rows === 0 ? `No rows: ${empty.why}.` : null
+}
+
+/** Parameters that name an organisation, by its id or its name. */
+const ORGANIZATIONS: ReadonlySet<string> = new Set(['organization', 'other'])
+
+const CHANGES = [
+  'joined',
+  'left',
+  'promoted',
+  'demoted',
+  'moved',
+  'retitled',
+  'title_changed',
+  'stepped_down',
+  'joined_side_role',
+  'left_side_role',
+]
+
 /**
  * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
  * @param given such as `organization=org_1`
- * @throws ConfigError for a parameter that it does not take, one that is missing, and a name that no or several organisations
- * have
+ * @throws ConfigError for a parameter that it does not take, one that is missing, a value that it cannot have, and a name that
+ * no or several organisations have
  */
 export async function setParameters(
   warehouse: Warehouse,
@@ -81,9 +109,32 @@ export async function setParameters(
   for (const { name, standard } of recipe.parameters) {
     const value = values.get(name) ?? standard
     if (value === null) throw new ConfigError(`${recipe.name} needs ${name}=…`, { hint })
-    const meant = name === 'organization' ? await organizationId(warehouse, value) : value
+    refuseUnknown(name, value, [standard, ...(await valuesOf(warehouse, name))])
+    const meant = ORGANIZATIONS.has(name) ? await organizationId(warehouse, value) : value
     await warehouse.run(`set variable ${quoteIdentifier(name)} = ${quoteText(meant)}`)
   }
+}
+
+/** The values of a parameter with few of them: any other would find nothing, which looks like an answer. Else none. */
+async function valuesOf(warehouse: Warehouse, name: string): Promise<readonly string[]> {
+  if (name === 'change') return CHANGES
+  if (name === 'list') {
+    const lists = await warehouse.all<{ name: string }>(
+      'select distinct watch_list as name from watch_matches order by name',
+    )
+    return lists.map((list) => list.name)
+  }
+  if (name !== 'function' && name !== 'level') return []
+  const { FUNCTIONS, LEVELS } = await import('../titles/taxonomy.ts')
+  return [...(name === 'function' ? FUNCTIONS : LEVELS), 'unknown']
+}
+
+function refuseUnknown(name: string, value: string, allowed: readonly (string | null)[]): void {
+  const values = allowed.filter((one) => one !== null)
+  if (allowed.length < 2 || values.includes(value) || value.includes('%')) return
+  throw new ConfigError(`there is no ${name} ${value}`, {
+    hint: `${didYouMean(value, values)}${name} is one of: ${[...new Set(values)].join(', ')}.`,
+  })
 }
 
 function usageOf({ name, question, parameters }: Recipe): string {

@@ -1,13 +1,14 @@
 /** `report`: writes one page of the changes that became known in a window, for readers without SQL. */
 
 import { join, parse, relative, resolve } from 'node:path'
-import { answerOf } from '../report/answer.ts'
+import { QUESTION, answerOf } from '../report/answer.ts'
 import { OF_DIRECTORS, missingTexts, unknownTexts } from '../report/digest.ts'
+import { transfersText } from '../report/format.ts'
 import type { ReportHead } from '../report/read-report.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReportFolder } from '../report/write-folder.ts'
 import { writeReport, type ReportRequest } from '../report/write-report.ts'
-import { refuseOwnPlace } from '../run/data-directory.ts'
+import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { countText, numberText } from '../support/numbers.ts'
@@ -35,11 +36,13 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const name = `${windowName(window)}${ofList}${isFolder ? '-by-organization' : '.html'}`
   const path = resolve(options.out ?? join(directory.reports, name))
   refuseOwnPlace(directory, path, 'a report')
+  if (isFolder) refuseFileName('--out', path, 'Name a folder, or leave out --by.')
   if (isFolder) return writeFolder(context, { window, list, path, writtenAt: now })
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, { window, list, path, writtenAt: now }),
   )
   const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
+  const transfers = transfersText(data.counts)
   const figure = (change: string) => {
     const { changes = 0, executives = 0 } = counts[change] ?? {}
     return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
@@ -48,10 +51,11 @@ export async function reportCommand(context: Context, options: ReportOptions): P
     title: `report of ${windowText(window)}`,
     sections: [
       [
-        ['people lost', answerOf(data)],
+        [QUESTION, answerOf(data)],
         ['joined', figure('joined')],
         ['left', figure('left')],
-        ['rose', figure('rose')],
+        ['promoted', figure('rose')],
+        transfers !== null && ['transfers', transfers],
         ['page', placeText(path, bytes)],
       ],
     ],
@@ -75,7 +79,7 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Re
     title: `report by organisation of ${windowText(window)}`,
     sections: [
       [
-        ['people lost', answerOf(head)],
+        [QUESTION, answerOf(head)],
         ['pages', `${some}${countText(organizations, 'organisation')}`],
         ['index', placeText(join(path, 'index.html'), bytes)],
       ],

@@ -28,13 +28,16 @@ const WORLD_PAST_MS = 400 * DAY
 const WORLD_AHEAD_MS = 31 * DAY
 const SIGNALS_EACH_MS = 5 * SECOND
 
-/** A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day. */
-export function worldAround(now: number, seed: number, companies: number) {
+/**
+ * A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day.
+ * @param pastMs how far it reaches back
+ */
+export function worldAround(now: number, seed: number, companies: number, pastMs = WORLD_PAST_MS) {
   const today = Math.floor(now / DAY) * DAY
   return createWorld({
     seed,
     organizations: companies,
-    startAt: today - WORLD_PAST_MS,
+    startAt: today - pastMs,
     endAt: today + WORLD_AHEAD_MS,
   })
 }

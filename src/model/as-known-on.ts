@@ -3,7 +3,7 @@
  * made of the same models as the table, over the events known by then, so that a backtest sees neither late events nor
  * their consequences (where a person went next, how long they stayed). Nothing is stored.
  *
- * With `organization := 'org_…'` only the people who were ever there are computed, which takes a fraction of the time.
+ * With `organization := 'org_…'`, or the name of an organisation, only the people who were ever there are computed, which takes a fraction of the time.
  *
  * The macros are temporary: each session creates those it needs. Stored in the warehouse, every open would parse 2 MB
  * of SQL and every checkpoint write it, and other versions of DuckDB misread stored macros.
@@ -12,6 +12,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
+import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
@@ -30,6 +31,8 @@ const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
 -- A build writes this file. Run it in each session that reads so, for example
 -- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb
+-- It also lets the session find the tables of the schemas \`detail\` and \`service\`, which the macros read.
+set search_path = '${TIERS.join()}';
 `
 
 /**
@@ -133,13 +136,13 @@ function definitionOf(
 
 /** In sql/known_on.sql: for one organisation, only the people who were ever there. */
 const OF_ORGANIZATION =
-  / and \(organization is null or profile_id in \(select [^()]* organization_id = organization\)\)/g
+  / and \(organization is null or profile_id in \(select [^()]* organization_id = organization_named\(organization\)\)\)/g
 
 function organizationFilter(columns: ReadonlyMap<string, unknown>): string | null {
-  if (columns.has('organization_id')) return 'organization_id = organization'
+  if (columns.has('organization_id')) return 'organization_id = organization_named(organization)'
   if (!columns.has('profile_id')) return null
   return columns.has('from_organization_id')
-    ? 'organization in (from_organization_id, to_organization_id)'
+    ? 'organization_named(organization) in (from_organization_id, to_organization_id)'
     : 'true'
 }
 

@@ -12,6 +12,8 @@ export const QUESTION = 'Are people being lost?'
 /** Below this share of the people, a comparison with the year before says little about all of them. */
 const ENOUGH_COMPARED = 0.5
 const YEAR = 12
+/** An organisation with fewer people has no rate; see attrition. */
+const LEAST_PEOPLE = 10
 
 /** The answer as sentences; the first one answers. */
 export function answerOf({ year, attrition }: Pick<ReportHead, 'year' | 'attrition'>): string[] {
@@ -32,8 +34,8 @@ function countsSentence(year: Year, month: string): string {
       ? ''
       : `, after ${numberText(went_before)} and ${numberText(joined_before)} the year before`
   const counts = `${countText(went, 'person', 'people')} left and ${numberText(joined)} joined ${span}${before}.`
-  // The standard deviation of a difference of two counts.
-  const chance = Math.sqrt(went + joined)
+  // Two standard deviations of a difference of two counts: by chance alone the two differ by less in 95 of 100 cases.
+  const chance = 2 * Math.sqrt(went + joined)
   if (went - joined > chance) return `Yes: ${counts}`
   if (joined - went > chance) return `No: ${counts}`
   return `About as many came as went: ${counts}`
@@ -86,14 +88,21 @@ export function roleText(role: string): string {
 /** Says why there is no rate, and when the first one will exist. */
 export function noRateYet({
   observed_since_on: from,
+  is_from_beginning: isFromBeginning,
   first_rate_on: first,
+  people_seen: seen,
   month_on: month,
-}: Pick<Year, 'observed_since_on' | 'first_rate_on' | 'month_on'>): string {
+}: Pick<
+  Year,
+  'observed_since_on' | 'is_from_beginning' | 'first_rate_on' | 'people_seen' | 'month_on'
+>): string {
   if (month === null) return 'Nothing was read yet.'
+  if (seen < LEAST_PEOPLE)
+    return `No rate: it takes ${LEAST_PEOPLE} people, and fewer were ever seen.`
   // The first of the month after the one of the rate.
   const isToCome =
     from !== null && first !== null && Date.parse(first) - Date.parse(month) > 31 * DAY
-  return isToCome
-    ? `No rate yet: observed since ${monthText(Date.parse(from))}, first rate on ${dayText(Date.parse(first))}.`
-    : 'No rate: fewer than 10 people were seen.'
+  if (!isToCome) return `No rate: it takes ${LEAST_PEOPLE} people on average, and there were fewer.`
+  const since = isFromBeginning === true ? 'first change in' : 'observed since'
+  return `No rate yet: ${since} ${monthText(Date.parse(from))}, first rate on ${dayText(Date.parse(first))}.`
 }

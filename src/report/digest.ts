@@ -4,8 +4,8 @@ import { countText, numberText } from '../support/numbers.ts'
 import type { Line } from '../support/text.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { answerOf } from './answer.ts'
-import { credits } from './format.ts'
+import { QUESTION, answerOf } from './answer.ts'
+import { WORDS, credits, transfersText } from './format.ts'
 import { linkTarget, shown } from './html.ts'
 import {
   NOT_READ_BEFORE,
@@ -44,13 +44,17 @@ export function headDigest(data: ReportHead, more: string) {
   const { executives, organizations, bursts } = shownHere
   const answer = answerOf(data)
   const parts: DigestPart[] = [
-    part('people lost', answer),
-    ...data.counts.map((one) => part(one.change, [countsText(one)])),
+    part(QUESTION, answer),
+    ...data.counts.map((one) => part(WORDS[one.change], [countsText(one)])),
+    part(
+      'transfers',
+      [transfersText(data.counts)].filter((text) => text !== null),
+    ),
     { label: DIRECTORS, lines: executives.map(changeLine) },
     part(
       'most changes',
       organizations.map(
-        (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} rose`,
+        (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} promoted`,
       ),
     ),
     part(
@@ -94,7 +98,8 @@ function changeLine(one: Change): Line {
   const places = [one.from_organization, one.to_organization].map(shown)
   const where = one.change === 'rose' ? [shown(one.organization)] : places
   const named = where.filter((place) => place !== null).join(' → ')
-  const text = `${who} ${one.change}: ${titles.join(' → ')}, ${named}`
+  const did = one.change === 'rose' ? 'was promoted' : one.change
+  const text = `${who} ${did}: ${titles.join(' → ')}, ${named}`
   return { text, link: linkTarget(one.person_network_url) }
 }
 
@@ -174,7 +179,7 @@ export async function readChanges(
 /** The digest as lines: figures, changes, and how many more there are. */
 export function untoldLines({ counts, total, changes, command }: Untold): Line[][] {
   const executives = counts.reduce((sum, one) => sum + one.executives, 0)
-  const figures = counts.map((one) => `${numberText(one.changes)} ${one.change}`).join(', ')
+  const figures = counts.map((one) => `${numberText(one.changes)} ${WORDS[one.change]}`).join(', ')
   const plain = (text: string) => [{ text, link: null }]
   return [
     plain(`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`),

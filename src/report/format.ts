@@ -1,6 +1,7 @@
 /** Formats figures and dates for a report. */
 
 import { numberText } from '../support/numbers.ts'
+import type { ChangeKind } from './read-report.ts'
 import { momentText } from './window.ts'
 
 export function instant(at: string | null | undefined): string {
@@ -29,4 +30,22 @@ function percentOf(rate: number): string {
 
 export function credits(value: number): string {
   return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} credits`
+}
+
+/** Each kind of change in a sentence: `3 promoted`. */
+export const WORDS: Readonly<Record<ChangeKind, string>> = {
+  joined: 'joined',
+  left: 'left',
+  rose: 'promoted',
+}
+
+/** The transfers that figures leave out, in one sentence; null where there is none. */
+export function transfersText(
+  counts: readonly { readonly change: ChangeKind; readonly transfers: number }[],
+): string | null {
+  const of = (kind: ChangeKind) => counts.find(({ change }) => change === kind)?.transfers ?? 0
+  const [came, went] = [of('joined'), of('left')]
+  return came + went === 0
+    ? null
+    : `${numberText(came)} joined and ${numberText(went)} left by a transfer, such as an acquisition; not counted`
 }

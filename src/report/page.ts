@@ -2,6 +2,7 @@
 
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { htmlDocument } from './document.ts'
+import { WORDS, transfersText } from './format.ts'
 import { html, shown, type Content, type Html } from './html.ts'
 import { answerPart, figuresPart, footer } from './parts.ts'
 import { NOT_READ_BEFORE, type Count, type ReportData } from './read-report.ts'
@@ -32,8 +33,8 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       </nav>
     </header>
     <main id="main">
-      ${figures(data)} ${attritionSection(data)} ${trendsSection(data)} ${weeksSection(data)}
-      ${burstsSection(data)} ${flowsSection(data)}
+      ${figures(data)} ${transfers(data)} ${attritionSection(data)} ${trendsSection(data)}
+      ${weeksSection(data)} ${burstsSection(data)} ${flowsSection(data)}
       <div class="filter" role="group" aria-label="Filter" hidden>
         <label
           >Organisation
@@ -49,7 +50,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       writtenAt,
       `The window is the time in which a change became known first, not that in which it happened:
       each line shows both. Many changes are dated to the month only. Levels, such as director, are
-      read from titles. Side roles, such as a seat on a board, are not counted.`,
+      read from titles. Side roles, such as a seat on a board, and transfers are not counted.`,
       'This page names people. It is a copy: what is erased later stays in it wherever it was sent or moved.',
     )}`
   return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
@@ -67,7 +68,7 @@ const SECTIONS = [
   ['organizations', 'Organisations'],
   ['joined', 'Who joined'],
   ['left', 'Who left'],
-  ['rose', 'Who rose'],
+  ['rose', 'Who was promoted'],
   ['coverage', 'Freshness and cost'],
 ] as const
 
@@ -101,8 +102,13 @@ function warnings({ scope, coverage }: ReportData): Content {
   ]
 }
 
+function transfers({ counts }: ReportData): Content {
+  const text = transfersText(counts)
+  return text === null ? null : html`<p class="note">${text}.</p>`
+}
+
 function figures({ counts }: ReportData): Html {
-  const labels = { joined: 'Joined', left: 'Left', rose: 'Rose' }
+  const labels = { joined: 'Joined', left: 'Left', rose: 'Promoted' }
   return figuresPart([
     ...counts.map((one) => {
       const { change: kind, changes: value } = one
@@ -111,7 +117,7 @@ function figures({ counts }: ReportData): Html {
     {
       label: 'Directors and above',
       value: sum(counts.map((one) => one.executives)),
-      aside: counts.map((one) => `${numberText(one.executives)} ${one.change}`).join(', '),
+      aside: counts.map((one) => `${numberText(one.executives)} ${WORDS[one.change]}`).join(', '),
     },
   ])
 }

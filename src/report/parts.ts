@@ -1,7 +1,7 @@
 /** Parts that several pages share: sections, sortable tables, figures, the answer, the footer. */
 
 import { numberText } from '../support/numbers.ts'
-import { answerOf } from './answer.ts'
+import { QUESTION, answerOf } from './answer.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { ChangeKind, ReportHead } from './read-report.ts'
 import { momentText } from './window.ts'
@@ -106,7 +106,7 @@ export function firstOf(rows: readonly unknown[], all: number, rest = '.'): stri
 export function answerPart(head: Pick<ReportHead, 'year' | 'attrition'>): Html {
   const [first = '', ...more] = answerOf(head)
   return html`<div class="answer">
-    <p class="question">Are people being lost?</p>
+    <p class="question">${QUESTION}</p>
     <p><strong>${first}</strong> ${more.join(' ')}</p>
   </div>`
 }

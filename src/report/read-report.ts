@@ -8,14 +8,16 @@ import type { ReportWindow } from './window.ts'
 
 export type ChangeKind = 'joined' | 'left' | 'rose'
 
-/** How many changes of a kind became known in the window; side roles are not among `changes`. */
+/** How many changes of a kind became known in the window; side roles and transfers are not among `changes`. */
 export interface Count {
   readonly change: ChangeKind
   readonly changes: number
-  /** In the time of equal length before it; null where that was not read for all organisations, so that nothing is compared. */
+  /** In the time of equal length before it; null where that was not read for all organisations, or most were not seen yet. */
   readonly changes_before: number | null
   readonly executives: number
   readonly side_roles: number
+  /** Those of main jobs. */
+  readonly transfers: number
 }
 
 export interface Change {
@@ -45,6 +47,8 @@ export interface OrganizationChanges {
   readonly went: number
   readonly net: number
   readonly rose: number
+  /** People who came by a transfer, less those who went. */
+  readonly transfers: number
   readonly executives_joined: number
   readonly executives_left: number
   /** How many organisations there are in all. */
@@ -77,13 +81,17 @@ export interface Year {
   readonly month_on: string | null
   /** The number of months of `joined` and `went`: twelve, or fewer if most organisations were observed for less. */
   readonly months: number | null
-  /** When the first organisation began to be observed, or was first known if it was requested from the beginning. */
+  /** When the first organisation began to be observed, or the month of its first change if `is_from_beginning`. */
   readonly observed_since_on: string | null
+  /** Whether it was requested from the beginning: its `observed_from_on` is null. */
+  readonly is_from_beginning: boolean | null
   /** When the first rate will exist, given 10 people then. */
   readonly first_rate_on: string | null
+  /** People who were ever seen at one organisation, the most. */
+  readonly people_seen: number
   readonly joined: number
   readonly went: number
-  /** In the twelve months before; null where not all organisations were observed then. */
+  /** In the twelve months before; null where not all organisations were asked for, or most were not observed, then. */
   readonly joined_before: number | null
   readonly went_before: number | null
   /** How many organisations have a rate; the rates of all of them together follow, null if it is 0. */
@@ -121,7 +129,9 @@ export interface TrendMonth {
   readonly organization_id: string
   readonly organization: string
   readonly observed_since_on: string | null
+  readonly is_from_beginning: boolean | null
   readonly first_rate_on: string | null
+  readonly people_seen: number
   readonly month_on: string
   readonly headcount: number
   /** How many of them were seen. */
@@ -155,6 +165,8 @@ export interface CoverageRow {
   readonly whole: number
   /** How many were read for all of the period before the window. */
   readonly whole_before: number
+  /** How many of them the service had seen by then, or were asked for from a day on. */
+  readonly seen_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
   readonly organization_id: string | null
@@ -204,7 +216,7 @@ export interface ListedOrganization {
 }
 
 /** The text shown without a comparison. */
-export const NOT_READ_BEFORE = 'the period before was not completely read'
+export const NOT_READ_BEFORE = 'the period before was not completely observed'
 
 /** How many rows each part has at most. */
 export const MOST = {
@@ -339,7 +351,10 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
 
 function isReadBefore([first]: readonly CoverageRow[]): boolean {
   return (
-    first !== undefined && first.organizations > 0 && first.whole_before === first.organizations
+    first !== undefined &&
+    first.organizations > 0 &&
+    first.whole_before === first.organizations &&
+    2 * first.seen_before > first.organizations
   )
 }
 

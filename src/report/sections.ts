@@ -162,7 +162,7 @@ export function weeksSection({ weeks, window }: ReportData): Html {
         ),
         figure('Joined', (week) => week.joined),
         figure('Left', (week) => week.went),
-        figure('Rose', (week) => week.rose),
+        figure('Promoted', (week) => week.rose),
       ]),
     ),
   )
@@ -176,18 +176,26 @@ function folded(table: Html): Html {
 }
 
 /** The columns for joiners, leavers and promotions. */
-export const CHANGES: readonly Column<OrganizationChanges>[] = [
+const CHANGES: readonly Column<OrganizationChanges>[] = [
   figure('Joined', (one) => one.joined),
   figure('Left', (one) => one.went),
   figure('Net', (one) => one.net, signed),
-  figure('Rose', (one) => one.rose),
+  figure('Promoted', (one) => one.rose),
 ]
+
+/** The columns that say how many joined, left and were promoted, and how many came by transfers where any did. */
+export function changesColumns<Row extends OrganizationChanges>(
+  rows: readonly Row[],
+): readonly Column<Row>[] {
+  const byTransfer = figure<Row>('By transfer', (one) => one.transfers, signed)
+  return rows.some(({ transfers }) => transfers !== 0) ? [...CHANGES, byTransfer] : CHANGES
+}
 
 export function organizationsSection({ organizations, scope }: ReportData): Html {
   const all = organizations[0]?.organizations ?? 0
   const columns: readonly Column<OrganizationChanges>[] = [
     column('Organisation', (one) => name(one.organization, one.organization_id)),
-    ...CHANGES,
+    ...changesColumns(organizations),
     figure('Directors+ joined', (one) => one.executives_joined),
     figure('Directors+ left', (one) => one.executives_left),
   ]
@@ -221,7 +229,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     html`<p class="note">
         Moves whose leaving and joining both became known in ${since}:
         ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
-        window (blue). Only moves between watched organisations are visible.
+        window (blue). Only moves between watched organisations are visible; transfers are left out.
       </p>
       <figure>${flowsChart(flows)}</figure>`,
     folded(
@@ -338,7 +346,7 @@ const LEVELS: Readonly<Record<string, string>> = { cxo: 'C-level', vp: 'VP', dir
 const KINDS: readonly (readonly [kind: ChangeKind, head: string, where: string, none: string])[] = [
   ['joined', 'Who joined', 'From → to', 'No one was seen to join.'],
   ['left', 'Who left', 'From → to', 'No one was seen to leave.'],
-  ['rose', 'Who rose', 'Where', 'No one was seen to be promoted.'],
+  ['rose', 'Who was promoted', 'Where', 'No one was seen to be promoted.'],
 ]
 
 /** A section of people for each kind of change. */

@@ -16,7 +16,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { htmlDocument, isPage } from './document.ts'
-import { percentText } from './format.ts'
+import { percentText, signed } from './format.ts'
 import { html, name, shown, type Content } from './html.ts'
 import {
   answerPart,
@@ -35,7 +35,7 @@ import {
   type ReportHead,
   type TrendMonth,
 } from './read-report.ts'
-import { attritionTrend, CHANGES, peopleSections } from './sections.ts'
+import { attritionTrend, changesColumns, peopleSections } from './sections.ts'
 import { windowText } from './window.ts'
 import type { ReportRequest } from './write-report.ts'
 
@@ -179,7 +179,7 @@ function indexPage(
     </header>
     <main>
       <section>
-        ${dataTable(lines, INDEX, { caption: INDEX_CAPTION, wide: 'Table of organisations' })}
+        ${dataTable(lines, indexColumns(everything), { caption: INDEX_CAPTION, wide: 'Table of organisations' })}
       </section>
       ${
         byName.length > 0 &&
@@ -209,12 +209,12 @@ function indexPage(
 
 const INDEX_CAPTION =
   'Most changes first. The trend is the headcount of two years; the rate is the share that left in twelve months.'
-const INDEX: readonly Column<IndexLine>[] = [
+const indexColumns = (lines: readonly IndexLine[]): readonly Column<IndexLine>[] => [
   column(
     'Organisation',
     (one) => html`<a href="${one.address}">${name(one.organization, one.organization_id)}</a>`,
   ),
-  ...CHANGES,
+  ...changesColumns(lines),
   figure('Headcount', ({ months }) => months.at(-1)?.headcount),
   figure('Rate', ({ months }) => months.at(-1)?.rate, percentText),
   column(
@@ -255,7 +255,7 @@ function organizationPage(
   const figures = [
     { kind: 'joined', label: 'Joined', value: one.joined },
     { kind: 'left', label: 'Left', value: one.went },
-    { kind: 'rose', label: 'Rose', value: one.rose },
+    { kind: 'rose', label: 'Promoted', value: one.rose },
   ] as const
   const directors = {
     label: 'Directors and above',
@@ -272,6 +272,7 @@ function organizationPage(
       <h1>${name(one.organization, one.organization_id)}</h1>
       <p class="lead">${windowText(window)}</p>
       ${figuresPart([...figures, directors])}
+      ${one.transfers !== 0 && html`<p class="note">Not counted: transfers, such as an acquisition (${signed(one.transfers)}).</p>`}
     </header>
     <main>
       ${section('trend', 'Trend', trend)} ${peopleSections({ changes, counts, scope: null })}

@@ -93,6 +93,18 @@ export function ownEntryAt(root: string, path: string): string | null {
   return join(root, first.startsWith(own) ? first : own)
 }
 
+/** Names of files that a folder rarely has, so that it was meant to be a file. */
+const FILE_NAME =
+  /\.(?:csv|tsv|txt|xlsx?|ods|html?|pdf|json|ndjson|jsonl|parquet|sql|sqlite3?|db|zip|gz|tar)$/i
+
+/** Refuses the name of a file where a folder is written. @throws ConfigError @param hint how to get one file */
+export function refuseFileName(option: string, path: string, hint: string): void {
+  if (!FILE_NAME.test(path)) return
+  throw new ConfigError(`${option} ${path}: this is a folder, and the name is that of a file`, {
+    hint: `${hint} Nothing was changed.`,
+  })
+}
+
 /**
  * Refuses to write `what` for people where Jobtide keeps its own files; its folder of reports is for that. @throws
  * ConfigError

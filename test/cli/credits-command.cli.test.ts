@@ -93,6 +93,23 @@ describe('credits', () => {
     })
   })
 
+  it('averages only over pages of job changes: a page of another endpoint holds 1 item', async () => {
+    const site = await twoMonths()
+    await site.load()
+    await withWarehouse({ path: site.warehouse, mode: 'write' }, (warehouse) =>
+      warehouse.run(
+        `insert into ops.pages by name
+           select pages.* replace ('a lookup' as batch_id, 'lookup ' || n as request_id, 1 as events)
+           from (from ops.pages where events > 0 limit 1) as pages, range(20) as lookups(n)`,
+      ),
+    )
+    const { text, document } = await show(site)
+    expect(text).toContain('\na page held  5.3 of 50 events, 3.0 of them known before\n')
+    expect(document).toMatchObject({
+      total: { pages: 23, events: 36, change_pages: 3, change_events: 16 },
+    })
+  })
+
   it('is the same for a journal that was never loaded, and creates no warehouse', async () => {
     const site = await twoMonths()
     const before = await show(site)

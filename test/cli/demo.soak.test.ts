@@ -21,19 +21,23 @@ describe('demo', () => {
     const lines = first.stdout.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(27)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-    expect(first.stdout).toMatch(/a year back +\d+ +[\d,]+ +[\d,]+ +[\d,]+/)
-    expect(first.stdout).toMatch(/after a weekend +\d+ /)
-    expect(first.stdout).toMatch(/^ {2}jobtide query --data-dir data\/demo "/m)
+    expect(first.stdout).toMatch(/14 months back +\d+ +[\d,]+ +[\d,]+ +[\d,]+/)
+    expect(first.stdout).toMatch(/after a week +\d+ /)
+    expect(first.stdout).toMatch(/^open +data\/demo\/analyst\.duckdb /m)
+    expect(first.stdout).toMatch(/^ {2}jobtide report --data-dir data\/demo$/m)
 
     const again = JSON.parse(done(await runCli(['demo', '--json'], { cwd: folder })).stdout) as {
       backfill: { extract: { credits: number } }
       nightly: { extract: { credits: number }; load: { inserted: number } }
       service: { credits: number }
+      joined: { count: number }
+      left: { count: number }
+      promoted: { count: number }
       organizations: { headcount: number; seen: number; open_roles: number }[]
     }
-    const { backfill, nightly, service } = again
+    const { backfill, nightly, service, joined, left, promoted } = again
     expect(backfill.extract.credits + nightly.extract.credits).toBeLessThan(service.credits)
-    const shown = [...first.stdout.matchAll(/^(?:a year|after|their) [a-z ]+?[\d,]+ +([\d,]+)/gm)]
+    const shown = [...first.stdout.matchAll(/^(?:14|after|their) [a-z ]+?[\d,]+ +([\d,]+)/gm)]
     const credits = shown.map(([, figure = '']) => Number(figure.replaceAll(',', '')))
     expect(credits).toHaveLength(3)
     const said = done(
@@ -47,6 +51,19 @@ describe('demo', () => {
       expect(open).toBeGreaterThan(0)
     }
     expect(nightly.load.inserted).toBeGreaterThan(0)
+
+    // The page of the last week has what the demo announced, and there are rates.
+    const ask = async (...args: readonly string[]) =>
+      JSON.parse(
+        done(await runCli([...args, '--data-dir', 'data/demo'], { cwd: folder })).stdout,
+      ) as unknown
+    const { changes } = (await ask('report', '--json')) as { changes: { changes: number }[] }
+    // A correction of what was known before can count in the one alone.
+    for (const [at, { count }] of [joined, left, promoted].entries()) {
+      expect(Math.abs((changes[at]?.changes ?? 0) - count)).toBeLessThanOrEqual(2)
+    }
+    const rates = (await ask('query', '--recipe', 'attrition', '--format', 'json')) as unknown[]
+    expect(rates.length).toBeGreaterThan(5)
 
     const foreign = join(folder, 'mine')
     await emptyWarehouse(join(foreign, 'demo'))

@@ -160,7 +160,7 @@ describe('query', () => {
       `attach '${join(root, 'other.duckdb')}' as other`,
       `select * from read_csv('/etc/hostname')`,
       'set enable_external_access = true',
-      'select nothing_here from job_change_events',
+      'select * from nothing_here',
       ' ',
     ]) {
       const { exitCode, stdout, stderr } = await query([statement], root)
@@ -172,10 +172,19 @@ describe('query', () => {
     for (const nothing of [';', '/* hi */ ; -- there']) {
       expect(await stderr(nothing)).toMatch(/^jobtide: there is no SQL to run\n {2}→ Try: .+\n$/)
     }
-    expect(await stderr('select * from nowhere')).toContain('\n  → Tables for analysts are in')
-    const syntax = await stderr('selec 1')
-    expect(syntax).toContain('syntax error at or near "selec"')
-    expect(syntax).not.toContain('→')
+    expect(await stderr('select * from nowhere')).toContain(
+      '\n  → Tables for analysts are in `main`, `detail` and `service`, for operators in `ops`: ',
+    )
+    for (const [statement, says] of [
+      ['selec 1', 'syntax error at or near "selec"'],
+      ['select lead(1)', 'lead'],
+      ['select no_such_function(1)', 'no_such_function'],
+      ['select nothing_here from job_change_events', 'nothing_here'],
+    ] as const) {
+      const message = await stderr(statement)
+      expect(message).toContain(says)
+      expect(message).not.toContain('→')
+    }
   })
 
   it('runs one reading statement: several, or any other kind, are exit 2; a pivot or a final `;` is fine', async () => {

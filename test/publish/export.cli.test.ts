@@ -73,6 +73,9 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
     [['--to', to, '--schema', 'x'], '--schema is for postgres://…'],
     [['--to', `${to}.duckdb`], 'export cannot write to'],
     [['--to', dataDir], 'keeps its own files'],
+    [['--to', `${to}.csv`], 'the name is that of a file'],
+    [['--to', `${to}.XLSX`], 'jobtide query --format csv'],
+    [['--to', `${to}.parquet`], 'Name a folder'],
   ] as const) {
     const { exitCode, stderr } = await run(...args)
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)])

@@ -9,7 +9,9 @@ const year: Year = {
   month_on: '2026-10-01',
   months: 12,
   observed_since_on: '2022-01-01',
+  is_from_beginning: false,
   first_rate_on: '2023-02-01',
+  people_seen: 900,
   joined: 150,
   went: 200,
   joined_before: 190,
@@ -61,7 +63,10 @@ describe('the answer', () => {
 
   it.each([
     [{ went: 150, joined: 200 }, /^No: 150 people left and 200 joined /],
-    [{ went: 201, joined: 199 }, /^About as many came as went: 201 people left /],
+    // Two standard deviations of the difference are 29.1 at 212 people.
+    [{ went: 121, joined: 91 }, /^Yes: 121 people left and 91 joined /],
+    [{ went: 120, joined: 92 }, /^About as many came as went: 120 people left /],
+    [{ went: 92, joined: 120 }, /^About as many came as went: 92 people left /],
     [{ went: 1, joined: 0 }, /^About as many came as went: 1 person left and 0 joined /],
     [{ went: 0, joined: 0 }, /^Not known: no one was seen to join or to leave in the twelve/],
     [{ months: 5, ...unobserved }, /in the 5 months to Oct 2026\.$/],
@@ -95,9 +100,16 @@ describe('the answer', () => {
     expect(answerOf({ year: { ...young, ...dates }, attrition: [] })[1]).toBe(
       'No rate yet: observed since Dec 2025, first rate on 1 Jan 2027.',
     )
+    const asked = { ...young, ...dates, is_from_beginning: true }
+    expect(answerOf({ year: asked, attrition: [] })[1]).toBe(
+      'No rate yet: first change in Dec 2025, first rate on 1 Jan 2027.',
+    )
     const small = { ...young, first_rate_on: '2026-11-01' }
     expect(answerOf({ year: small, attrition: [] })[1]).toBe(
-      'No rate: fewer than 10 people were seen.',
+      'No rate: it takes 10 people on average, and there were fewer.',
+    )
+    expect(answerOf({ year: { ...small, people_seen: 9 }, attrition: [] })[1]).toBe(
+      'No rate: it takes 10 people, and fewer were ever seen.',
     )
   })
 

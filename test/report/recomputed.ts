@@ -32,12 +32,12 @@ export async function readFacts(warehouse: Warehouse): Promise<Facts> {
         (table, nth) =>
           `select '${['joined', 'left', 'rose'][nth]}' as change, organization_name as organization,
              epoch_ms(known_at)::double as at, ${['joined', 'left', 'promoted'][nth]}_on.strftime('%Y-%m') as month
-             from ${table} where is_primary`,
+             from ${table} where is_primary${nth < 2 ? ' and not is_transfer' : ''}`,
       )
       .join(' union all '),
   )
   const moves = await warehouse.all<Facts['moves'][number]>(
-    `select from_organization_name as "from", to_organization_name as "to", epoch_ms(detected_at)::double as at from moves`,
+    `select from_organization_name as "from", to_organization_name as "to", epoch_ms(detected_at)::double as at from moves where is_flow`,
   )
   const anomalies = await warehouse.all<Anomaly>(
     `select change, name as organization, month_start_on.strftime('%Y-%m') as month, people, expected::decimal(9, 1)::double as expected,

@@ -9,6 +9,7 @@ import { headDigest } from '../../src/report/digest.ts'
 import { reportPage } from '../../src/report/page.ts'
 import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
 import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
+import { writeReportFolder } from '../../src/report/write-folder.ts'
 import { writeReport } from '../../src/report/write-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -137,7 +138,7 @@ describe('the page', () => {
         digest: part?.lines[0]?.text,
       }
     }
-    const not = 'the period before was not completely read'
+    const not = 'the period before was not completely observed'
     // `org 1` was read up to June.
     const early = { from: Date.UTC(2024, 4, 1), to: Date.UTC(2024, 5, 1) }
     const late = { from: Date.UTC(2024, 6, 1), to: Date.UTC(2024, 7, 1) }
@@ -152,6 +153,9 @@ describe('the page', () => {
       digest: expect.stringContaining(` (${not}), `) as string,
     })
     expect((await before(late, [{ by: 'id', value: 'org 0' }])).before).toEqual(expect.any(Number))
+    // Requested from the beginning, but the service had seen nothing by the beginning of the time before.
+    const first = { from: START + 20 * DAY, to: START + 50 * DAY }
+    expect((await before(first, [{ by: 'id', value: 'org 0' }])).before).toBeNull()
     // Read, but not for all of the time before; `org 3` was never read.
     expect((await before({ from: NOW + DAY, to: NOW + 3 * DAY })).before).toBeNull()
     expect((await before(early, [{ by: 'id', value: 'org 3' }])).before).toBeNull()
@@ -225,6 +229,101 @@ describe('the page', () => {
     expect(page.text('.people tbody th')).toContain(HOSTILE.replace('\u202E', ''))
     expect(reportPage(data, NOW)).not.toContain('\u202E')
   })
+})
+
+it('leaves transfers out of figures, lists, weeks and flows, and shows them for themselves', async () => {
+  const other = await memoryWarehouse()
+  const people = Array.from({ length: 12 }, (_, at) => `Person ${at}`)
+  const event = (name: string, organization: string, event_type: string, on: string) => ({
+    profile_id: name,
+    person_full_name: name,
+    organization_id: organization.toLowerCase(),
+    organization_name: organization,
+    event_type,
+    changed_at: `${on}T00:00:00Z`,
+    detected_at: `${on}T12:00:00Z`,
+    title_current: 'Engineer',
+  })
+  // Globex buys Acme on 1 March; one person goes from Acme to Initech on her own.
+  await insertEvents(other, [
+    ...people.flatMap((name, at) => [
+      event(name, 'Acme', 'joined', `2023-01-${10 + at}`),
+      event(name, 'Acme', 'left', '2024-03-01'),
+      event(name, 'Globex', 'joined', '2024-03-01'),
+    ]),
+    event('Ada', 'Acme', 'joined', '2023-02-01'),
+    event('Ada', 'Acme', 'left', '2024-02-10'),
+    event('Ada', 'Initech', 'joined', '2024-02-12'),
+  ])
+  await buildModels(other, { buildId: 'deal', builtAt: new Date(NOW) })
+  const counted = 'select count(*) from moves where is_transfer'
+  expect(await other.number(counted)).toBe(12)
+  const data = await readReport(
+    other,
+    { from: Date.UTC(2024, 1, 1), to: Date.UTC(2024, 3, 1) },
+    null,
+  )
+  const lines = headDigest(data, '').parts.map(({ label, lines: of }) => [label, of[0]?.text])
+  const path = join(temporaryFolder(), 'by-organization')
+  const window = { from: Date.UTC(2024, 1, 1), to: Date.UTC(2024, 3, 1) }
+  await writeReportFolder(other, { window, list: null, path, writtenAt: NOW }, () => undefined)
+  const ofGlobex = parsed(readFileSync(join(path, 'organizations', 'globex.html'), 'utf8'))
+  other.close()
+  const page = parsed(reportPage(data, NOW))
+  const says = '12 joined and 12 left by a transfer, such as an acquisition; not counted'
+  expect(figuresOn(page)).toEqual(['1', '1', '0'])
+  expect(page.text('#main > .note')).toBe(`${says}.`)
+  expect(Object.fromEntries(lines)).toMatchObject({ transfers: says })
+  expect(page.rows('#joined tbody tr, #left tbody tr', 1)).toEqual(['Ada', 'Ada'])
+  expect(page.rows('#flows tbody tr', 3)).toEqual(['Acme | Initech | 1'])
+  const sums = (nth: number) =>
+    page
+      .rows('#weeks tbody tr', 3)
+      .map((row) => Number(row.split(' | ')[nth]))
+      .reduce((sum, one) => sum + one)
+  expect([sums(1), sums(2)]).toEqual([1, 1])
+  expect(page.rows('#organizations tbody tr', 6)).toEqual([
+    'Acme | 0 | 1 | −1 | 0 | −12',
+    'Globex | 0 | 0 | 0 | 0 | +12',
+    'Initech | 1 | 0 | +1 | 0 | 0',
+  ])
+  expect(ofGlobex.text('.note')).toBe('Not counted: transfers, such as an acquisition (+12).')
+})
+
+it('of an organisation asked for from the beginning says when its first change was, as attrition counts', async () => {
+  const other = await memoryWarehouse()
+  const event = (at: number, event_type: string, month: string, title: string) => ({
+    profile_id: `person ${at}`,
+    organization_id: 'old',
+    organization_name: 'Old Ltd',
+    event_type,
+    changed_at: `${month}-05T00:00:00Z`,
+    title_current: title,
+  })
+  // The first event, a month earlier, is of a side role, which no headcount has.
+  await insertEvents(other, [
+    event(99, 'joined', '2023-11', 'Board Member'),
+    ...Array.from({ length: 40 }, (_, at) =>
+      event(at, at < 25 ? 'joined' : 'left', at % 2 === 0 ? '2023-12' : '2024-11', 'Engineer'),
+    ),
+  ])
+  await other.run(
+    `insert into ops.coverage values
+       ('old', 'joined,left,title_change', null, timestamptz '2024-12-10 00:00:00Z')`,
+  )
+  await buildModels(other, { buildId: 'old', builtAt: new Date(NOW) })
+  const data = await readReport(
+    other,
+    { from: Date.UTC(2024, 10, 1), to: Date.UTC(2024, 11, 10) },
+    null,
+  )
+  const rates = await other.number('select count(*) from attrition')
+  other.close()
+  const page = parsed(reportPage(data, NOW))
+  expect([rates, data.year.joined_before, data.year.went_before]).toEqual([0, null, null])
+  expect(page.text('#attrition')).toBe(
+    'Attrition No rate yet: first change in Dec 2023, first rate on 1 Jan 2025.',
+  )
 })
 
 it('in a first observed year says when the first rate comes, and without data that nothing was read', async () => {
@@ -327,15 +426,15 @@ describe('a window', () => {
 const PERSON = `person_full_name || case level when 'cxo' then 'C-level' when 'vp' then 'VP' when 'director' then 'Director' else '' end`
 const LISTS = {
   joined: `select ${PERSON} as person, concat_ws(' → ', came_from_title, title) as titles from joiners
-           where is_primary and known_at >= $1 and known_at < $2`,
+           where is_primary and not is_transfer and known_at >= $1 and known_at < $2`,
   left: `select ${PERSON} as person, concat_ws(' → ', title, went_to_title) as titles from leavers
-         where is_primary and known_at >= $1 and known_at < $2`,
+         where is_primary and not is_transfer and known_at >= $1 and known_at < $2`,
   rose: `select ${PERSON} as person, concat_ws(' → ', previous_title, title) as titles from promotions
          where is_primary and known_at >= $1 and known_at < $2`,
   organizations: `select organization_name as person, sum(joined)::int::varchar as titles
     from (
-      select organization_name, 1 as joined, known_at from joiners where is_primary
-      union all select organization_name, 0, known_at from leavers where is_primary
+      select organization_name, 1 as joined, known_at from joiners where is_primary and not is_transfer
+      union all select organization_name, 0, known_at from leavers where is_primary and not is_transfer
       union all select organization_name, 0, known_at from promotions where is_primary
     ) where known_at >= $1 and known_at < $2 group by organization_name`,
 }
@@ -349,13 +448,19 @@ async function rowsOf(query: string, { from, to }: ReportWindow): Promise<string
 }
 
 async function figuresIn({ from, to }: ReportWindow): Promise<string[]> {
-  const count = (table: string) =>
+  const count = (rows: string) =>
     warehouse.number(
-      `select count(*) from ${table} where is_primary and known_at >= $1 and known_at < $2`,
+      `select count(*) from ${rows} and is_primary and known_at >= $1 and known_at < $2`,
       [new Date(from), new Date(to)],
     )
   const counts = []
-  for (const table of ['joiners', 'leavers', 'promotions']) counts.push(await count(table))
+  for (const rows of [
+    'joiners where not is_transfer',
+    'leavers where not is_transfer',
+    'promotions where true',
+  ]) {
+    counts.push(await count(rows))
+  }
   return counts.map(String)
 }
 

@@ -2,13 +2,13 @@
 -- key: ladder, title
 -- purpose: How each title is understood: level, field of work, role, and how sure that is.
 -- columns:
---   ladder: The ladder that reads both titles: standard, or the name of one in config/ladders.yaml.
+--   ladder: The ladder that reads the title: standard, or the name of one in config/ladders.yaml.
 --   title: The title as written.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo, or unknown where the title does not say.
 --   level_order: level as a number, 1 (intern) to 9 (cxo); null when unknown.
 --   rank: Seniority as a number from 0 to 99, which also orders the steps inside a level; null when unknown.
 --   is_management: Whether the title manages people; null when unknown.
---   function: Field of work such as engineering or sales; other when the title names none, unknown when it is not understood.
+--   function: Field of work: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other when the title names none, unknown when it is not understood.
 --   core: The role without level, team and place, in English words where known; null when none is seen.
 --   office: The office, where level is cxo: the same for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
 --   is_interim: Whether the post is held for the time being: interim, acting.

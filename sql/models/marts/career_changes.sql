@@ -21,8 +21,8 @@
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
 --   title: The title after: for a leaving that of the job joined elsewhere, or the one that a change of title led to; null when not known.
---   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   function: Field of work of title; other where it names none, unknown where it is not understood; null for a leaving.
+--   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown; null where there is none.
+--   function: Field of work of title; other where it names none, unknown where it is not understood; null where there is none.
 --   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
 --   direction: up, down or sideways by the two levels, or unknown; null for a joining or leaving whose other half is not known.
@@ -32,61 +32,71 @@
 --   known_at: When the service first knew it, UTC, whatever corrections followed.
 --   first_seen_at: When it was first received here, UTC.
 select
-    event_key,
-    case when is_primary then 'joined' else 'joined_side_role' end as change,
-    profile_id,
-    organization_id,
-    person_full_name,
-    person_network_url,
-    organization_name,
-    joined_on as changed_on,
-    joined_at as changed_at,
-    precision,
-    came_from_title as previous_title,
-    came_from_level as previous_level,
-    cast(null as string) as previous_function,
-    title,
-    level,
-    function,
-    came_from_organization_id as other_organization_id,
-    came_from_organization_name as other_organization_name,
-    direction,
-    is_boomerang,
-    was_announced,
-    detected_at,
-    known_at,
-    first_seen_at
+    joiners.event_key,
+    case when joiners.is_primary then 'joined' else 'joined_side_role' end as change,
+    joiners.profile_id,
+    joiners.organization_id,
+    joiners.person_full_name,
+    joiners.person_network_url,
+    joiners.organization_name,
+    joiners.joined_on as changed_on,
+    joiners.joined_at as changed_at,
+    joiners.precision,
+    joiners.came_from_title as previous_title,
+    case when joiners.came_from_title is not null then joiners.came_from_level end as previous_level,
+    case when joiners.came_from_title is not null then moves.from_function end as previous_function,
+    joiners.title,
+    case when joiners.title is not null then joiners.level end as level,
+    case when joiners.title is not null then joiners.function end as function,
+    joiners.came_from_organization_id as other_organization_id,
+    joiners.came_from_organization_name as other_organization_name,
+    joiners.direction,
+    joiners.is_boomerang,
+    joiners.was_announced,
+    joiners.detected_at,
+    joiners.known_at,
+    joiners.first_seen_at
 from joiners
+left join moves on moves.joined_event_key = joiners.event_key
 -- The leaving of the job before it reports the change of title.
-where is_primary or previous_title is null
+where joiners.is_primary or joiners.previous_title is null
 union all
 select
-    event_key,
-    case when is_stepping_aside then 'stepped_down' when is_primary then 'left' else 'left_side_role' end as change,
-    profile_id,
-    organization_id,
-    person_full_name,
-    person_network_url,
-    organization_name,
-    left_on as changed_on,
-    left_at as changed_at,
-    precision,
-    title as previous_title,
-    level as previous_level,
-    function as previous_function,
-    coalesce(next_title, went_to_title) as title,
-    coalesce(went_to_level, 'unknown') as level,
-    cast(null as string) as function,
-    went_to_organization_id as other_organization_id,
-    went_to_organization_name as other_organization_name,
-    direction,
+    leavers.event_key,
+    case when leavers.is_stepping_aside then 'stepped_down' when leavers.is_primary then 'left' else 'left_side_role' end as change,
+    leavers.profile_id,
+    leavers.organization_id,
+    leavers.person_full_name,
+    leavers.person_network_url,
+    leavers.organization_name,
+    leavers.left_on as changed_on,
+    leavers.left_at as changed_at,
+    leavers.precision,
+    leavers.title as previous_title,
+    case when leavers.title is not null then leavers.level end as previous_level,
+    case when leavers.title is not null then leavers.function end as previous_function,
+    coalesce(leavers.next_title, leavers.went_to_title) as title,
+    case
+        when leavers.next_title is not null then coalesce(next_titles.level, 'unknown')
+        when leavers.went_to_title is not null then leavers.went_to_level
+    end as level,
+    case
+        when leavers.next_title is not null then coalesce(next_titles.function, 'unknown')
+        when leavers.went_to_title is not null then moves.to_function
+    end as function,
+    leavers.went_to_organization_id as other_organization_id,
+    leavers.went_to_organization_name as other_organization_name,
+    leavers.direction,
     false as is_boomerang,
-    was_announced,
-    detected_at,
-    known_at,
-    first_seen_at
+    leavers.was_announced,
+    leavers.detected_at,
+    leavers.known_at,
+    leavers.first_seen_at
 from leavers
-where is_primary or next_title is null
+left join moves on moves.left_event_key = leavers.event_key
+left join dated_events as events on events.event_key = leavers.event_key
+left join titles as next_titles on next_titles.ladder = events.ladder and next_titles.title = leavers.next_title
+where leavers.is_primary or leavers.next_title is null
 union all
 select
     event_key,
@@ -107,11 +117,11 @@ select
     changed_at,
     precision,
     previous_title,
-    previous_level,
-    previous_function,
+    case when previous_title is not null then previous_level end as previous_level,
+    case when previous_title is not null then previous_function end as previous_function,
     title,
-    level,
-    function,
+    case when title is not null then level end as level,
+    case when title is not null then function end as function,
     cast(null as string) as other_organization_id,
     cast(null as string) as other_organization_name,
     case label when 'promotion' then 'up' when 'demotion' then 'down' when 'unclassified' then 'unknown' else 'sideways' end

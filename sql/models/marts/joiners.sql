@@ -1,8 +1,9 @@
 -- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id, stint_number
--- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out.
+-- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
 -- incremental_by: profile_id
 -- partition: year of joined_at
+-- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: came_from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
 -- values: direction: up | down | sideways | unknown (or null)
@@ -24,7 +25,7 @@
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   function: Field of work of title: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other where it names none, unknown where it is not understood.
 --   is_boomerang: True where the person had worked at the organisation before, other than as an intern.
 --   is_conversion: True where the person had been there before only as an intern; such a joining does not count as a boomerang.
 --   months_away: Whole months since they left it; null for a first stint.

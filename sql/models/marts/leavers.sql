@@ -1,8 +1,9 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id, stint_number
--- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not.
+-- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
 -- incremental_by: profile_id
 -- partition: year of left_at
+-- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: went_to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
 -- values: direction: up | down | sideways | unknown (or null)
@@ -24,7 +25,7 @@
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
---   function: Field of work of title; other where it names none, unknown where it is not understood.
+--   function: Field of work of title: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other where it names none, unknown where it is not understood.
 --   is_boomerang: True where it was not the person's first stint at the organisation, ignoring internships before it.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.

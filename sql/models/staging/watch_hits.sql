@@ -27,8 +27,8 @@
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
 --   title: The title after; null when not known.
---   level: Level of title, or unknown.
---   function: Field of work of title; null for a leaving.
+--   level: Level of title, or unknown; null where there is none.
+--   function: Field of work of title; null where there is none.
 --   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
 --   was_announced: True where it was detected before it took effect. It stays true afterwards.
