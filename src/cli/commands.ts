@@ -54,7 +54,7 @@ export const COMMANDS: readonly Declaration[] = [
   {
     name: 'backfill',
     about: 'run a pipeline over a long window',
-    arguments: [['[pipeline]', PIPELINE, 'backfill']],
+    arguments: [['[pipeline]', `${PIPELINE}; default: backfill`]],
     options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
     import: async () => (await import('./service-commands.ts')).backfillCommand,
   },

@@ -13,6 +13,7 @@ import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, type Service } from '../run/run.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { packageVersion } from '../support/assets.ts'
@@ -28,7 +29,11 @@ import { leftBehindFact, problemOf, runReport } from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
-export const backfillCommand = buying('backfill')
+export const backfillCommand = async (
+  context: Context,
+  pipeline: string | undefined,
+  options: Overrides,
+) => buying('backfill')(context, pipeline ?? defaultPipeline('backfill'), options)
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {

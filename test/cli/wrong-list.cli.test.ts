@@ -34,6 +34,18 @@ describe('a pipeline or list that ships with Jobtide', () => {
     },
   )
 
+  it('is not taken by a `backfill` without a name in a folder with other pipelines, which it names', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'pipelines'))
+    for (const name of ['watch', 'other']) {
+      writeFileSync(join(folder, 'pipelines', `${name}.yaml`), `name: ${name}\n`)
+    }
+    const result = await inEmptyFolder(['backfill'], 'http://127.0.0.1:9', folder)
+    expect([result.exitCode, result.stdout]).toEqual([2, ''])
+    expect(result.stderr).toContain('no pipeline was named, and ')
+    expect(result.stderr).toContain('→ Name a pipeline: other, watch. Nothing was sent.')
+  })
+
   it('is accepted by the simulator, by a plan without an address, and anywhere as a copy in the user’s folder', async () => {
     const folder = temporaryFolder()
     const source = worldAround(realClock.now(), 7, 60)
