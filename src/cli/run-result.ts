@@ -117,7 +117,7 @@ function indented(facts: readonly Fact[]): Fact[] {
 
 const LABEL_WIDTH = 9
 
-export function runValues(run: RunReport): object {
+export function runValues(run: RunReport, erasure: ErasureState | null = null): object {
   const { unknownList, load, build } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
   const problem = problemOf(run)

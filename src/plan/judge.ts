@@ -247,7 +247,7 @@ const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
-  [EXIT.publishFailed]: 'Fix the destination of the snapshot',
+  [EXIT.publishFailed]: 'Fix the destination, backup or database that the message names',
   [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
   [EXIT.storage]: 'Free space on the disk, or restore the file that the message names',
 }

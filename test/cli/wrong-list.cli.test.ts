@@ -72,6 +72,15 @@ async function extract(site: Site, names: readonly string[], ...options: string[
 describe('a list without one organisation that the service knows', () => {
   const UNTRACKED = [1, 2, 3, 4, 5].map((n) => `https://network.example/company/nobody-${n}`)
 
+  it('is not called done by the run or by `status`, but exit 2', async () => {
+    const site = await openSite({ companies: 1 })
+    writeFileSync(site.organizations, UNTRACKED.join('\n'))
+    const run = await site.call(['run', site.pipeline])
+    expect(run.stdout).toMatch(/^test: run \S+ ended with exit 2 in /)
+    const { stdout } = await site.call(['status'])
+    expect(stdout).toMatch(/^20\S+ \S+ +test +exit 2 +/m)
+  })
+
   it('ends with 2 when all 5 were refused now, and again when all 5 were refused before', async () => {
     const site = await openSite()
     const first = await extract(site, UNTRACKED)
