@@ -11,13 +11,14 @@ import {
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
+import { unfinishedSince } from '../run/forget/certificates.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, type Service } from '../run/run.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { packageVersion } from '../support/assets.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, runWorld, type Context } from './context.ts'
@@ -25,7 +26,13 @@ import { erasureWorld } from './forget-command.ts'
 import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
 import { durationText, type Report } from './report.ts'
-import { leftBehindFact, problemOf, runReport } from './run-result.ts'
+import {
+  erasureState,
+  leftBehindFact,
+  problemOf,
+  runReport,
+  type ErasureState,
+} from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
@@ -49,22 +56,29 @@ async function runOnce(
   pipeline: string,
   options: Overrides,
 ): Promise<ExitCode> {
-  const { output } = context
+  const { output, directory, logger } = context
+  let erasure: ErasureState | null = null
   const run = async () => {
     const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     return withService(context, job, (service) => runOf(job, service))
   }
   const runOf = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
+    const begunAt = unfinishedSince(directory.root)
     const done = await runJob(job, command, service, runWorld(context))
-    if (command !== 'extract' && done.stageFailure === null) {
-      // After the run has closed its journal segment: only then can that be rewritten.
-      await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
+    const isTried = command !== 'extract' && done.stageFailure === null
+    // After the run has closed its journal segment: only then can that be rewritten.
+    const certificate = isTried
+      ? await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
+      : null
+    erasure = erasureState(begunAt, certificate)
+    if (certificate === null && erasure !== null) {
+      logger.warn({ remaining: erasure.remaining }, 'erasure.incomplete')
     }
     return done
   }
   const report = await withNotifications(context, pipeline, command, run)
-  output.report(runReport(report))
+  output.report(runReport(report, erasure))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done
   output.problem(problem)

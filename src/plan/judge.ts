@@ -46,6 +46,11 @@ export interface Judgement {
   readonly since: number
 }
 
+/** Whether a problem is one of this pipeline, or of all. */
+export function concerns({ pipeline }: Pick<Judgement, 'pipeline'>, name: string): boolean {
+  return pipeline === name || pipeline === null
+}
+
 /** A pipeline to judge, as far as its file can be read. */
 export interface JudgedPipeline {
   readonly name: string
