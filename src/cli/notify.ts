@@ -186,11 +186,13 @@ function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Fr
   const { last } = runsOf(history, name)
   const end = last?.finished ?? null
   const lastEnd = end && { runId: end.run_id, at: end.at, exitCode: end.exit_code }
-  // An unreadable file is reported only when it prevents a run, because it may be being written.
+  // An unreadable file is reported only when it prevents a run, because it may be being written. A run that could not begin was
+  // reported when it ended.
   const wrongs = judgements.filter(
     (one) =>
       concerns(one, name) &&
-      one.id !== 'pipeline_unreadable',
+      one.id !== 'pipeline_unreadable' &&
+      !(one.id === 'last_run_failed' && one.runId === null),
   )
   return [...keptAway(pipeline, history, nowMs), ...messagesOf(name, wrongs, lastEnd, nowMs)]
 }

@@ -22,6 +22,7 @@ import type { DataDirectory } from './data-directory.ts'
 import { unfinishedSince } from './forget/certificates.ts'
 import { readBackupTarget, readJob, type Job } from './job.ts'
 import { holderOf } from './lock.ts'
+import { judgeNotBegun } from './not-begun.ts'
 import { pipelineFile, pipelineFilesIn, unlessWrong } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
@@ -182,11 +183,12 @@ export async function readFreshness(options: FreshnessOptions): Promise<Freshnes
   })
   const judgements = judge(pipelines, history, { nowMs, serverNowMs, working, maxAgeMs })
   const pending = working === null ? pendingErasure(directory) : []
+  const notBegun = judgeNotBegun(directory, pipelines, history)
   return {
     history,
     pipelines,
     working,
-    judgements: [...judgements, ...pending],
+    judgements: [...judgements, ...notBegun, ...pending],
     nowMs,
   }
 }
