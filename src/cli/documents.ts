@@ -251,6 +251,7 @@ const sample = withVersion({
   credits_spent_now: amount,
   ...fields(orNull(amount), 'expected_credits credits_to_buy'),
   credits_90_percent: orNull(range),
+  error: orNull(problem),
 })
 const find = withVersion({
   ...fields(text, 'endpoint run_id'),

@@ -110,8 +110,11 @@ export async function sampleCommand(
       refuseCollection(job, pipeline)
       return sampleRun(job, options.sample, service, runWorld(context))
     })
-    context.output.report(sampleReport(sample, job))
-    return EXIT.done
+    const { output } = context
+    output.report(sampleReport(sample, job))
+    if (sample.endedEarly === null) return EXIT.done
+    output.problem(sample.endedEarly)
+    return sample.endedEarly.exitCode
   })
 }
 
@@ -162,7 +165,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const expected = countText(projection?.expected ?? 0, 'credit')
   const bill =
     projection === null
-      ? 'is not known yet'
+      ? `is at least ${countText(sample.creditsOfRun, 'credit')}`
       : left === 0
         ? `is ${expected}`
         : `is about ${expected}, 90 % sure between ${numberText(projection.low)} and ${numberText(projection.high)}`
@@ -185,7 +188,11 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
         leftBehindFact('  left', leftBehind),
       ],
     ],
-    notes: ['the next run of the same question reads only the rest'],
+    notes: [
+      projection === null &&
+        `a forecast needs 2 batches that are read to their end: the same command reads these on`,
+      'the next run of the same question reads only the rest',
+    ].filter((note) => note !== false),
     values: {
       runId,
       pipeline,
@@ -199,6 +206,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       expectedCredits: projection && projection.expected,
       credits_90_percent: projection && { low: projection.low, high: projection.high },
       creditsToBuy: toBuy,
+      error: sample.endedEarly && errorDocument(sample.endedEarly),
     },
   }
 }
