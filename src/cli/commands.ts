@@ -54,7 +54,7 @@ export const COMMANDS: readonly Declaration[] = [
   {
     name: 'backfill',
     about: 'run a pipeline over a long window',
-    arguments: [['[pipeline]', PIPELINE, 'backfill']],
+    arguments: [['[pipeline]', `${PIPELINE}; default: backfill`]],
     options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
     import: async () => (await import('./service-commands.ts')).backfillCommand,
   },
@@ -279,6 +279,11 @@ export const COMMANDS: readonly Declaration[] = [
       PIPELINE_OPTION,
       ['--from <file>', 'file with one profile_id per line'],
       ['--older-than <days>', 'erase older events instead of people', wholeNumber(1, 100_000)],
+      [
+        '--gone <place>',
+        'a destination of snapshots that is gone for good, with all its snapshots; repeatable',
+        several,
+      ],
       ['--yes', 'do it'],
     ],
     import: async () => (await import('./forget-command.ts')).forgetCommand,

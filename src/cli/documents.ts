@@ -87,6 +87,7 @@ const copies = {
   }),
   analyst_copy: z.object({ path: text, bytes: count, duration_ms: amount, problem: orNull(text) }),
 }
+const erasure = { begun_at: orNull(instant), is_complete: flag, remaining: list(text) }
 const run = {
   ...fields(text, 'run_id pipeline'),
   ...fields(orNull(text), 'endpoint message warning'),
@@ -100,6 +101,7 @@ const run = {
   publish: orNull(z.object(publish)),
   databases: copies.databases,
   analyst_copy: orNull(copies.analyst_copy),
+  erasure: orNull(z.object(erasure)),
   duration_ms: amount,
 }
 
@@ -172,7 +174,6 @@ const thisMonth = z.object({
   credits: amount,
   limit: orNull(amount),
 })
-
 const changesOf = {
   ...fields(instant, 'from_at to_at'),
   year: z.object({
@@ -217,6 +218,7 @@ const places = {
     destination: text,
     problem: orNull(text),
     snapshots: list(text),
+    is_gone: flag.optional(),
     tables: list(text).optional(),
   }),
 }
@@ -232,16 +234,15 @@ const wouldForget = withVersion({
 const forgotten = withVersion({
   is_done: z.literal(true),
   ...fields(text, 'path id jobtide'),
-  ...fields(list(text), 'not_here remaining people'),
+  ...fields(list(text), 'not_here people'),
   format_version: count,
   made_at: instant,
-  is_complete: flag,
+  ...erasure,
   list: orNull(anything),
   segments: rows({ ...foundIn, ...fields(text, 'sha256_before sha256_after') }),
   proof: z.object({ ...fields(count, 'texts files bytes'), matches: list(text) }),
   ...places,
 })
-
 const sample = withVersion({
   ...fields(text, 'run_id pipeline'),
   ...fields(count, 'organizations batches batches_read pages_now pages_left_behind'),
@@ -249,6 +250,7 @@ const sample = withVersion({
   credits_spent_now: amount,
   ...fields(orNull(amount), 'expected_credits credits_to_buy'),
   credits_90_percent: orNull(range),
+  error: orNull(problem),
 })
 const find = withVersion({
   ...fields(text, 'endpoint run_id'),
@@ -282,8 +284,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   }),
   run: withVersion(run),
   backfill: withVersion(run),
-  // It prints none on stdout; its log is on stderr.
-  schedule: withVersion({}),
+  schedule: withVersion({}), // It prints none on stdout; its log is on stderr.
   plan: z.union([plan, collectionPlan, sample]),
   extract: withVersion(run),
   load: withVersion(load),
@@ -494,6 +495,5 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   simulate: withVersion({ ...fields(text, 'url api_key'), ...fields(count, 'organizations pid') }),
   listen: withVersion({ url: text, signed: flag, pid: count }),
   schema: anything,
-  // A script, also with --json.
-  completion: text,
+  completion: text, // A script, also with --json.
 }

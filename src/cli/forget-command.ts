@@ -12,11 +12,13 @@ import { erase, type Erasure } from '../run/forget/erase.ts'
 import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
 import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
+import { absoluteAddress, withoutSlash } from '../publish/store/open-store.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/search.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { declaredBackups } from '../run/pipelines.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
+import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
@@ -29,6 +31,8 @@ export interface ForgetOptions {
   readonly from?: string
   readonly olderThan?: number
   readonly yes?: boolean
+  /** Destinations of snapshots that are gone for good. */
+  readonly gone?: readonly string[]
   /** A pipeline whose destination and S3 settings to include. */
   readonly pipeline?: string
 }
@@ -40,7 +44,10 @@ export async function forgetCommand(
   options: ForgetOptions,
 ): Promise<Result> {
   const request = requestOf(context, people, options)
-  const world = erasureWorld(context, options.pipeline)
+  const gone = (options.gone ?? []).map((place) =>
+    withoutSlash(absoluteAddress(place, '.') ?? place),
+  )
+  const world = { ...erasureWorld(context, options.pipeline), gone }
   if (options.yes !== true) {
     return planReport(await planErasure(world, request))
   }
@@ -134,10 +141,14 @@ function planReport(plan: ErasurePlan): Report {
   }
 }
 
-function certificateReport({ notHere, ...certificate }: Erasure): Report {
-  const { people, events_before: before, proof, remaining, path } = certificate
+function certificateReport({ notHere, begunAt, ...certificate }: Erasure): Report {
+  const { people, events_before: before, proof, remaining, path, stores } = certificate
+  const who = whomText(people.length - notHere.length, before)
+  const begun = begunAt === null ? '' : ` begun on ${isoInstant(begunAt).slice(0, 10)}`
+  const done = begunAt === null ? `erased: ${who}` : `completed the erasure of ${who}${begun}`
+  const gone = stores.filter(({ is_gone: isGone }) => isGone).map(({ destination }) => destination)
   return {
-    title: `erased: ${whomText(people.length - notHere.length, before)}`,
+    title: certificate.is_complete ? done : `not erased everywhere yet: ${who}${begun}`,
     sections: [
       [
         ...placesOf(certificate, 'dropped'),
@@ -151,9 +162,15 @@ function certificateReport({ notHere, ...certificate }: Erasure): Report {
     notes: [
       ...(remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON]),
       ...notHereText(notHere),
+      ...gone.map((place) => `NOT ERASED in ${place}, which is said to be gone for good.`),
       ...(isNowhere(certificate) ? ['None of it was here: it is kept out from now on.'] : []),
     ],
-    data: { is_done: true, not_here: notHere, ...certificate },
+    data: {
+      is_done: true,
+      not_here: notHere,
+      begun_at: begunAt === null ? null : isoInstant(begunAt),
+      ...certificate,
+    },
     exitCode: certificate.is_complete ? EXIT.done : EXIT.publishFailed,
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../journal/spending.ts'
 import type { Labels, Metric } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
-import { JUDGEMENT_IDS, runsOf } from '../plan/judge.ts'
+import { JUDGEMENT_IDS, concerns, runsOf } from '../plan/judge.ts'
 import { backupStates } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import type { Freshness } from '../run/pipelines.ts'
@@ -151,7 +151,7 @@ function pipelineValues(
   const last = isNewer ? attempt : { at: ended?.finished.at, exitCode: ended?.finished.exit_code }
   const due = pipeline?.schedule && nextDue(pipeline.schedule, nowMs)
   const stages = Object.entries(ended?.finished.stage_seconds ?? {})
-  const found = new Set(judgements.flatMap((one) => (one.pipeline === name ? one.id : [])))
+  const found = new Set(judgements.flatMap((one) => (concerns(one, name) ? one.id : [])))
   return {
     credits: counts.charged,
     credits_in_doubt: counts.inDoubt,

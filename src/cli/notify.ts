@@ -9,7 +9,7 @@ import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.
 import { noticeOf, type Notice } from '../observe/notice.ts'
 import { openOutbox, openTold, type PendingDigest, type ToldChanges } from '../observe/outbox.ts'
 import { lastDue } from '../plan/due.ts'
-import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
+import { concerns, missingSince, runsOf, type Judgement, type JudgementId } from '../plan/judge.ts'
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { RunCommand } from '../run/begin.ts'
 import type { Job } from '../run/job.ts'
@@ -94,7 +94,10 @@ export async function withNotifications(
 ): Promise<RunReport> {
   const { clock } = context
   // Too early for an unreadable journal: the run may continue without the lost segments.
-  const before = await tellNow(context, named, 'none', { isUnreadable: 'silent' })
+  const before = await tellNow(context, named, 'none', {
+    isUnreadable: 'silent',
+    without: 'erasure_pending',
+  })
   const beganAt = clock.now()
   try {
     const result = await work()
@@ -112,6 +115,8 @@ export async function withNotifications(
 
 interface TellChoices {
   readonly isUnreadable?: 'told' | 'silent'
+  /** A problem that this run may solve at its end. */
+  readonly without?: JudgementId
   /** Other messages to send. */
   readonly more?: (freshness: Freshness) => Message[]
 }
@@ -121,18 +126,22 @@ async function tellNow(
   context: Context,
   named: string,
   digests: Digests,
-  { isUnreadable = 'told', more = () => [] }: TellChoices = {},
+  { isUnreadable = 'told', without, more = () => [] }: TellChoices = {},
 ): Promise<ReadonlySet<string>> {
   const { directory, clock, logger } = context
   // Looks for problems only if a destination wants them, because pipeline lists are long.
   if (partsOf(named).notify === null) return new Set()
   const scope = { directory, clock, named: [named], isTolerant: true, maxAgeMs: null }
-  const freshness = await readFreshness(scope).catch(async (error: unknown) => {
+  const found = await readFreshness(scope).catch(async (error: unknown) => {
     if (isUnreadable === 'told') await notifyUnreadable(context, [named], error)
     return null
   })
-  const [pipeline] = freshness?.pipelines ?? []
-  if (freshness === null || !pipeline?.notify) return new Set()
+  const [pipeline] = found?.pipelines ?? []
+  if (found === null || !pipeline?.notify) return new Set()
+  const freshness = {
+    ...found,
+    judgements: found.judgements.filter(({ id }) => id !== without),
+  }
   try {
     const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
     await tell(context, pipeline, messages, digests)
@@ -176,9 +185,13 @@ function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Fr
   const { last } = runsOf(history, name)
   const end = last?.finished ?? null
   const lastEnd = end && { runId: end.run_id, at: end.at, exitCode: end.exit_code }
-  // An unreadable file is reported only when it prevents a run, because it may be being written.
+  // An unreadable file is reported only when it prevents a run, because it may be being written. A run that could not begin was
+  // reported when it ended.
   const wrongs = judgements.filter(
-    (one) => one.pipeline === name && one.id !== 'pipeline_unreadable',
+    (one) =>
+      concerns(one, name) &&
+      one.id !== 'pipeline_unreadable' &&
+      !(one.id === 'last_run_failed' && one.runId === null),
   )
   return [...keptAway(pipeline, history, nowMs), ...messagesOf(name, wrongs, lastEnd, nowMs)]
 }

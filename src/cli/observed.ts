@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { prometheusText } from '../observe/metrics.ts'
+import { ranAt, runsOf } from '../plan/judge.ts'
+import { rememberNotBegun } from '../run/not-begun.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, messageOf, type ExitCode } from '../support/errors.ts'
@@ -22,6 +24,7 @@ export async function observed(
   work: () => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.defect
+  const beganAt = context.clock.now()
   try {
     exitCode = await work()
     return exitCode
@@ -29,7 +32,7 @@ export async function observed(
     if (error instanceof JobtideError) exitCode = error.exitCode
     throw error
   } finally {
-    await measure(context, what, exitCode)
+    await measure(context, what, exitCode, beganAt)
   }
 }
 
@@ -37,6 +40,7 @@ async function measure(
   context: Context,
   { command, named }: Observed,
   exitCode: ExitCode,
+  beganAt: number,
 ): Promise<void> {
   const { clock, directory, logger, logFields } = context
   // Never creates a folder for metrics, because its name may be a typing error.
@@ -44,6 +48,11 @@ async function measure(
   try {
     const freshness = await freshnessWith(context, named)
     const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
+    const isStopped = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
+    const hasBegun = ranAt(runsOf(freshness.history, name)) >= beganAt
+    if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStopped) {
+      rememberNotBegun(directory, name, { at: clock.now(), exit_code: exitCode })
+    }
     // A sample is not a run: the end of the last run and its alert remain.
     const attempt: [string, Attempt] = [name, { exitCode, at: clock.now() }]
     writeMetrics(context, freshness, new Map(command === 'plan' ? [] : [attempt]))

@@ -101,7 +101,7 @@ export async function planCommand(
       ...jobValues(job, spent),
       requestsAtLeast: plan.batches.length,
       expectedRequests: known(plan, requestsOf(plan)),
-      expectedCredits,
+      expectedCredits: expectedCredits && chargeNear(expectedCredits, creditsRange),
       creditsRange,
       requestsPerSecond: job.requestsPerSecond,
       neverAsked,
@@ -200,7 +200,7 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
       ? 'the service sets the pace'
       : `${durationText((requests / job.requestsPerSecond) * SECOND)} at ${numberText(job.requestsPerSecond)} a second`
   return [
-    ['bill', `about ${aboutText(expected)} credits`],
+    ['bill', `about ${numberText(chargeNear(expected, range))} credits`],
     range === null
       ? ['range', `not known before ${FEWEST_RUNS} runs of ${job.pipeline} are done`]
       : [
@@ -213,6 +213,13 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
       `about ${numberText(Math.round(requests))}, at least ${numberText(batches)}; ${pace}`,
     ],
   ]
+}
+
+/** What can be charged, nearest to an expectation and within its range: whole pages, and one where any event is expected. */
+export function chargeNear(expected: number, range: BillRange | null): number {
+  const least = expected > 0 ? CREDITS_PER_PAGE : 0
+  const near = Math.max(least, Math.round(expected / CREDITS_PER_PAGE) * CREDITS_PER_PAGE)
+  return range === null ? near : Math.min(range.high, Math.max(range.low, near))
 }
 
 function skippedFact(skipped: readonly SkippedLines[]): Fact {

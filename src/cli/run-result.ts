@@ -7,9 +7,10 @@ import { skippedValues } from '../plan/skipped-lines.ts'
 import { RefusedError } from '../publish/errors.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import { problemIn, type DatabaseOutcome } from '../run/databases.ts'
+import type { Certificate } from '../run/forget/erase.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
-import { minuteText } from '../support/clock.ts'
+import { isoInstant, minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import {
@@ -40,7 +41,40 @@ export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
   return copy?.problem instanceof StorageError ? copy.problem : null
 }
 
-export function runReport(run: RunReport): Report {
+/** An erasure that was not complete when a run began, or is not when it ends. */
+export interface ErasureState {
+  /** Milliseconds since 1970 UTC; null if this run began it. */
+  readonly begunAt: number | null
+  readonly isComplete: boolean
+  /** One sentence for each thing that is left. */
+  readonly remaining: readonly string[]
+}
+
+/**
+ * @param begunAt when an erasure began that was not complete before the run
+ * @param certificate of the erasure at the end of the run; null for none
+ */
+export function erasureState(
+  begunAt: number | null,
+  certificate: Pick<Certificate, 'is_complete' | 'remaining'> | null,
+): ErasureState | null {
+  if (certificate !== null) {
+    const { is_complete: isComplete, remaining } = certificate
+    return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
+  }
+  if (begunAt === null) return null
+  const remaining = ['this run did not continue it: run `jobtide forget --yes`']
+  return { begunAt, isComplete: false, remaining }
+}
+
+function erasureFact(erasure: ErasureState | null): Fact {
+  if (erasure === null) return false
+  const { begunAt, isComplete, remaining } = erasure
+  const begun = begunAt === null ? '' : `, begun on ${isoInstant(begunAt).slice(0, 10)}`
+  return ['erasure', isComplete ? `completed${begun}` : [`NOT COMPLETE${begun}:`, ...remaining]]
+}
+
+export function runReport(run: RunReport, erasure: ErasureState | null = null): Report {
   const { extract } = run
   const again = run.resumed ? ' (resumed)' : ''
   const copy = run.analystCopy && analystCopyText(run.analystCopy)
@@ -67,6 +101,7 @@ export function runReport(run: RunReport): Report {
           `${run.stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
         ],
         copy !== null && ['analysts', copy],
+        erasureFact(erasure),
         quarantinedFact(run),
         // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
@@ -75,7 +110,7 @@ export function runReport(run: RunReport): Report {
         ],
       ]),
     ],
-    values: runValues(run),
+    values: runValues(run, erasure),
   }
 }
 
@@ -117,7 +152,7 @@ function indented(facts: readonly Fact[]): Fact[] {
 
 const LABEL_WIDTH = 9
 
-export function runValues(run: RunReport): object {
+export function runValues(run: RunReport, erasure: ErasureState | null = null): object {
   const { unknownList, load, build } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
   const problem = problemOf(run)
@@ -149,13 +184,19 @@ export function runValues(run: RunReport): object {
     publish: run.publish,
     databases: run.databases.map(databaseValues),
     analystCopy: run.analystCopy,
+    erasure: erasure && {
+      ...erasure,
+      begunAt: erasure.begunAt === null ? null : new Date(erasure.begunAt),
+    },
     durationMs: run.durationMs,
   }
 }
 
-function stateOf({ stageFailure, endedEarly }: RunReport): string {
-  if (stageFailure !== null) return 'ended without a snapshot'
-  return endedEarly === null ? 'done' : 'stopped early'
+function stateOf(run: RunReport): string {
+  if (run.stageFailure !== null) return 'ended without a snapshot'
+  if (run.endedEarly !== null) return 'stopped early'
+  const problem = problemOf(run)
+  return problem === null ? 'done' : `ended with exit ${problem.exitCode}`
 }
 
 function clocksValues({ date, ours, wentBack, ...trouble }: ClockTrouble): object {

@@ -11,12 +11,14 @@ import {
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
+import { unfinishedSince } from '../run/forget/certificates.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, type Service } from '../run/run.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { packageVersion } from '../support/assets.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, runWorld, type Context } from './context.ts'
@@ -24,11 +26,21 @@ import { erasureWorld } from './forget-command.ts'
 import { withNotifications } from './notify.ts'
 import { observed } from './observed.ts'
 import { durationText, type Report } from './report.ts'
-import { leftBehindFact, problemOf, runReport } from './run-result.ts'
+import {
+  erasureState,
+  leftBehindFact,
+  problemOf,
+  runReport,
+  type ErasureState,
+} from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
-export const backfillCommand = buying('backfill')
+export const backfillCommand = async (
+  context: Context,
+  pipeline: string | undefined,
+  options: Overrides,
+) => buying('backfill')(context, pipeline ?? defaultPipeline('backfill'), options)
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
@@ -44,22 +56,29 @@ async function runOnce(
   pipeline: string,
   options: Overrides,
 ): Promise<ExitCode> {
-  const { output } = context
+  const { output, directory, logger } = context
+  let erasure: ErasureState | null = null
   const run = async () => {
     const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     return withService(context, job, (service) => runOf(job, service))
   }
   const runOf = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
+    const begunAt = unfinishedSince(directory.root)
     const done = await runJob(job, command, service, runWorld(context))
-    if (command !== 'extract' && done.stageFailure === null) {
-      // After the run has closed its journal segment: only then can that be rewritten.
-      await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
+    const isTried = command !== 'extract' && done.stageFailure === null
+    // After the run has closed its journal segment: only then can that be rewritten.
+    const certificate = isTried
+      ? await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
+      : null
+    erasure = erasureState(begunAt, certificate)
+    if (certificate === null && erasure !== null) {
+      logger.warn({ remaining: erasure.remaining }, 'erasure.incomplete')
     }
     return done
   }
   const report = await withNotifications(context, pipeline, command, run)
-  output.report(runReport(report))
+  output.report(runReport(report, erasure))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done
   output.problem(problem)
@@ -91,8 +110,11 @@ export async function sampleCommand(
       refuseCollection(job, pipeline)
       return sampleRun(job, options.sample, service, runWorld(context))
     })
-    context.output.report(sampleReport(sample, job))
-    return EXIT.done
+    const { output } = context
+    output.report(sampleReport(sample, job))
+    if (sample.endedEarly === null) return EXIT.done
+    output.problem(sample.endedEarly)
+    return sample.endedEarly.exitCode
   })
 }
 
@@ -143,7 +165,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const expected = countText(projection?.expected ?? 0, 'credit')
   const bill =
     projection === null
-      ? 'is not known yet'
+      ? `is at least ${countText(sample.creditsOfRun, 'credit')}`
       : left === 0
         ? `is ${expected}`
         : `is about ${expected}, 90 % sure between ${numberText(projection.low)} and ${numberText(projection.high)}`
@@ -166,7 +188,11 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
         leftBehindFact('  left', leftBehind),
       ],
     ],
-    notes: ['the next run of the same question reads only the rest'],
+    notes: [
+      projection === null &&
+        `a forecast needs 2 batches that are read to their end: the same command reads these on`,
+      'the next run of the same question reads only the rest',
+    ].filter((note) => note !== false),
     values: {
       runId,
       pipeline,
@@ -180,6 +206,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       expectedCredits: projection && projection.expected,
       credits_90_percent: projection && { low: projection.low, high: projection.high },
       creditsToBuy: toBuy,
+      error: sample.endedEarly && errorDocument(sample.endedEarly),
     },
   }
 }

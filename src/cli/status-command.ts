@@ -180,11 +180,15 @@ function runsTable(runs: ReturnType<typeof runRows>) {
   return table('runs', runs, [
     ['started (UTC)', 'startedAt', 'instant'],
     ['pipeline', 'pipeline'],
-    ['outcome', 'outcome', 'state'],
+    ['outcome', outcomeText, 'state'],
     ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
     ['pages', 'pages', 'number'],
     ['credits', 'credits', 'number'],
   ])
+}
+
+function outcomeText({ outcome, exitCode }: ReturnType<typeof runRows>[number]): string {
+  return outcome === 'done' && exitCode !== EXIT.done ? `exit ${exitCode}` : outcome
 }
 
 function waitingFacts(notBefore: Date | null, quarantined: number, files: number): Fact[] {

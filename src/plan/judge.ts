@@ -46,6 +46,11 @@ export interface Judgement {
   readonly since: number
 }
 
+/** Whether a problem is one of this pipeline, or of all. */
+export function concerns({ pipeline }: Pick<Judgement, 'pipeline'>, name: string): boolean {
+  return pipeline === name || pipeline === null
+}
+
 /** A pipeline to judge, as far as its file can be read. */
 export interface JudgedPipeline {
   readonly name: string
@@ -246,7 +251,7 @@ const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
-  [EXIT.publishFailed]: 'Fix the destination of the snapshot',
+  [EXIT.publishFailed]: 'Fix the destination, backup or database that the message names',
   [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
   [EXIT.storage]: 'Free space on the disk, or restore the file that the message names',
 }

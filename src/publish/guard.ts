@@ -33,6 +33,11 @@ type Choices = LossChoices & { readonly lists: readonly string[] }
 /** The inputs of a snapshot, as far as they are known before anything is loaded. */
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
+/** What to do about a journal that is an older copy, such as a data directory from a backup, or of the machine before a move. */
+export const NEWER_BACK =
+  'Put the newer data directory back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`.'
+export const BOUGHT_AGAIN = 'what the older journal lacks is bought again, and no budget counts it.'
+
 /**
  * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of
  * this one, or knows of more erased people: a run that cannot publish spends nothing. Opening it has already shown that
@@ -56,7 +61,7 @@ export async function checkDestination(
     before,
     destination,
     `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, but snapshot ${before.snapshot_id} of ${shown(total)}`,
-    'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
+    `${NEWER_BACK} Or go by the older one: run once with --accept-shrink; ${BOUGHT_AGAIN}`,
     { credits, credits_published: total },
   )
 }

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../journal/identity.ts'
 import { openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
+import { postgresTables } from '../publish/postgres/load-tables.ts'
 import { readCurrent } from '../publish/read-snapshot.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
 import { nextDue } from '../plan/due.ts'
@@ -23,6 +24,7 @@ import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
+import { postgresAddress } from '../support/postgres-address.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
 import type { BackupWorld } from './backup/back-up.ts'
 import { backupStates } from './backup/backup-target.ts'
@@ -68,12 +70,12 @@ export async function look(
   }
 }
 
-const LEAST_NODE = 22
+// Older ones work, from 20.19 on.
+const SUPPORTED_NODE = 22
 
 export function nodeFinding(version: string): Finding {
-  return Number(version.split('.')[0]) < LEAST_NODE
-    ? finding('node', 'warning', `${version} no longer gets fixes`, 'Install Node 22 or newer.')
-    : finding('node', 'ok', version)
+  const isOld = Number(version.split('.')[0]) < SUPPORTED_NODE
+  return finding('node', 'ok', isOld ? `${version}; Node 22 and newer still get fixes` : version)
 }
 
 /** @param limitText the text for the limit */
@@ -186,7 +188,7 @@ export async function keepPause(
 /** List, destination and schedule of each pipeline. */
 export async function pipelineFindings(
   freshness: Freshness,
-  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory' | 'environment' | 'stop'>,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const pipeline of freshness.pipelines) {
@@ -201,6 +203,7 @@ export async function pipelineFindings(
         listFinding(about),
         scheduleFinding(pipeline, freshness),
         await look(`${name} to`, () => destinationFinding(about, freshness, world)),
+        ...(await databaseFindings(about, world)),
       )
     }
   }
@@ -268,6 +271,23 @@ function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness
   return wrong === undefined
     ? finding(check, 'ok', `${last}; ${next}`)
     : finding(check, 'warning', `${wrong.message}; ${next}`, wrong.hint)
+}
+
+/** Connects to each database; writes nothing. One that is away is a warning, because a run buys and publishes without it. */
+async function databaseFindings(
+  { name, job }: ReadPipeline,
+  { environment = {}, stop }: Pick<RunWorld, 'environment' | 'stop'>,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const { to, schema } of job.databases) {
+    const one = await look(`${name} to`, async () => {
+      const address = postgresAddress(to, environment)
+      await postgresTables(address, schema, stop)
+      return finding(`${name} to`, 'ok', `${address.shown} (schema ${schema}) answers`)
+    })
+    findings.push(one.state === 'problem' ? { ...one, state: 'warning' } : one)
+  }
+  return findings
 }
 
 async function destinationFinding(

@@ -10,6 +10,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { isAnswered } from '../journal/spending.ts'
 import type { SpentBefore } from '../journal/records.ts'
 import { ANY_END } from '../load/rows.ts'
+import { BOUGHT_AGAIN, NEWER_BACK } from '../publish/guard.ts'
 import { StorageError } from '../support/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -17,8 +18,7 @@ import type { DataDirectory } from './data-directory.ts'
 const BEGIN_AGAIN =
   'Bring the journal back from its backup: `jobtide restore-journal`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
 
-const OLDER =
-  'Bring the newer one back from its backup: `jobtide restore-journal`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
+const OLDER = `${NEWER_BACK} Or go by the older one: move \`jobtide.duckdb\` away, and run once with --accept-shrink; ${BOUGHT_AGAIN}`
 
 /**
  * The credits spent this month according to the warehouse, if it holds pages and the journal has no record; else null.

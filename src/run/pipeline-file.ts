@@ -1,6 +1,6 @@
 /** Where the file of a pipeline is, and the project around it. */
 
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { holdsOwn } from '../model/own/files.ts'
 import { packageRoot } from '../support/assets.ts'
@@ -33,6 +33,20 @@ export function pipelineFilesIn(folder: string): string[] {
 function pipelinesIn(folder: string): string[] {
   const files = pipelineFilesIn(folder).filter((path) => path.endsWith('.yaml'))
   return files.map((path) => basename(path, '.yaml'))
+}
+
+/**
+ * The pipeline `name`, for a command that names none.
+ * @throws ConfigError where ./pipelines has others: Jobtide's own must not take their place
+ */
+export function defaultPipeline(name: string): string {
+  const folder = resolve('pipelines')
+  const isExample = existsSync(folder) && realpathSync(folder) === PIPELINES
+  const own = isExample ? [] : pipelinesIn(folder)
+  if (own.length === 0 || own.includes(name)) return name
+  throw new ConfigError(`no pipeline was named, and ${folder} has no ${name}.yaml`, {
+    hint: `Name a pipeline: ${own.join(', ')}. Nothing was sent.`,
+  })
 }
 
 /** The file of the pipeline `name`, or the one at that path; undefined where there is none. */

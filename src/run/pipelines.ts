@@ -3,7 +3,7 @@
  * and of the journal.
  */
 
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
@@ -15,13 +15,14 @@ import { judge, type JudgedPipeline, type Judgement, type JudgingOptions } from 
 import type { NotifySpec } from '../plan/pipeline-fields.ts'
 import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
-import type { Clock } from '../support/clock.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { absolutePlace, eachOnce, type BackupTarget } from './backup/backup-target.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { PENDING_FILE } from './forget/pending.ts'
+import { unfinishedSince } from './forget/certificates.ts'
 import { readBackupTarget, readJob, type Job } from './job.ts'
 import { holderOf } from './lock.ts'
+import { judgeNotBegun } from './not-begun.ts'
 import { pipelineFile, pipelineFilesIn, unlessWrong } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
@@ -182,21 +183,28 @@ export async function readFreshness(options: FreshnessOptions): Promise<Freshnes
   })
   const judgements = judge(pipelines, history, { nowMs, serverNowMs, working, maxAgeMs })
   const pending = working === null ? pendingErasure(directory) : []
-  return { history, pipelines, working, judgements: [...judgements, ...pending], nowMs }
+  const notBegun = judgeNotBegun(directory, pipelines, history)
+  return {
+    history,
+    pipelines,
+    working,
+    judgements: [...judgements, ...notBegun, ...pending],
+    nowMs,
+  }
 }
 
 /** An erasure that was begun, and is not proved. */
 function pendingErasure({ root }: DataDirectory): Judgement[] {
-  const begun = statSync(join(root, PENDING_FILE), { throwIfNoEntry: false })
-  if (begun === undefined) return []
+  const since = unfinishedSince(root)
+  if (since === null) return []
   return [
     {
       id: 'erasure_pending',
       pipeline: null,
-      message: 'an erasure has begun but is not proved yet',
-      hint: '`jobtide forget --yes` or the next run continues it, and reports what blocks it.',
+      message: `an erasure begun on ${isoInstant(since).slice(0, 10)} is not complete`,
+      hint: '`jobtide forget --yes` continues it, and names what blocks it; so does each run.',
       runId: null,
-      since: Math.round(begun.mtimeMs),
+      since,
     },
   ]
 }

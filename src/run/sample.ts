@@ -1,7 +1,9 @@
 /** Forecasts from a sample, for `plan --sample`. The batches that it reads are part of the run, and kept. */
 
+import { BudgetReachedError } from '../extract/budget.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
+import type { JobtideError } from '../support/errors.ts'
 import { shuffled } from '../support/numbers.ts'
 import { beginRun, closingOf, type BegunRun } from './begin.ts'
 import type { Job } from './job.ts'
@@ -18,12 +20,15 @@ export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehi
   readonly creditsOfRun: number
   /** The sample, and the projection of the whole run. */
   readonly progress: ExtractProgress
+  /** The budget that ended the sample; null if it was read to its end. */
+  readonly endedEarly: JobtideError | null
 }
 
 /**
  * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline goes on with the others.
  * @param count how many of the batches that are not read yet, 2 or more: one gives no range
- * @throws JobtideError as a run does; BudgetReachedError when the sample needs more pages than the budget allows
+ * @returns also what a sample shows that needs more pages than the budget allows
+ * @throws JobtideError as a run does
  */
 export async function sampleRun(
   job: Job,
@@ -37,22 +42,37 @@ export async function sampleRun(
     const begun = await beginRun({ job, command: 'plan', history, writer, clock })
     const { run, organizations, leftBehind } = begun
     const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
-    const drawn = shuffled(unread, random).slice(0, count)
+    // Those that an earlier sample could not finish come first: others would cost as much again.
+    const begunBefore = unread.filter(({ pages }) => pages > 0)
+    const others = unread.filter(({ pages }) => pages === 0)
+    const drawn = [...begunBefore, ...shuffled(others, random)].slice(0, count)
+    let progress: ExtractProgress | null = null
+    const reportOf = (now: ExtractProgress, endedEarly: JobtideError | null): SampleReport => ({
+      runId: run.started.run_id,
+      pipeline: job.pipeline,
+      organizations,
+      leftBehind,
+      requestsPerSecond: job.requestsPerSecond,
+      creditsOfRun: run.creditsCommitted + now.credits,
+      progress: now,
+      endedEarly,
+    })
     try {
-      const progress = await extract({
+      const read = await extract({
         ...extraction({ job, service, world, session }, run),
         only: new Set(drawn.map(({ batch }) => batch.batch_id)),
-        onProgress: (now) => world.onProgress({ stage: 'extract', ...now }),
+        onProgress: (now) => {
+          progress = now
+          world.onProgress({ stage: 'extract', ...now })
+        },
       })
       await writer.append(closingOf(run, null, clock, { outcome: 'sampled' }))
-      const { pipeline, requestsPerSecond } = job
-      const creditsOfRun = run.creditsCommitted + progress.credits
-      const about = { runId: run.started.run_id, pipeline, organizations, leftBehind }
-      return { ...about, requestsPerSecond, creditsOfRun, progress }
+      return reportOf(read, null)
     } catch (error) {
       // The error to report is the one that ended the sample, also where even its end cannot be noted.
       await writer.append(closingOf(run, error, clock)).catch(() => undefined)
-      throw error
+      if (progress === null || !(error instanceof BudgetReachedError)) throw error
+      return reportOf(progress, error)
     }
   })
 }

@@ -149,8 +149,25 @@ describe('jobtide doctor', () => {
   })
 })
 
-it('Node 20 is a warning; memory of 300 MiB a problem, of 800 MiB a warning', () => {
-  expect([nodeFinding('20.19.0').state, nodeFinding('24.1.0').state]).toEqual(['warning', 'ok'])
+it('names a database of `destinations:` that cannot be reached, and warns', async () => {
+  const lines = ['destinations: [{ to: "postgres://ada@127.0.0.1:9/people", schema: jobs }]']
+  const site = await openSite({ companies: 1, pipelineLines: lines })
+  const { exitCode, findings } = await doctor(site)
+  expect(exitCode).toBe(0)
+  const found = expect.stringMatching(/127\.0\.0\.1:9\/people cannot be reached: .*ECONNREFUSED/)
+  const hint = expect.stringContaining('Start it, or fix its address')
+  expect(findings.filter(({ check }) => check === 'test to')).toMatchObject([
+    { state: 'ok' },
+    { state: 'warning', found, hint },
+  ])
+})
+
+it('Node 20 is a note; memory of 300 MiB a problem, of 800 MiB a warning', () => {
+  expect(nodeFinding('20.19.0')).toMatchObject({
+    state: 'ok',
+    found: '20.19.0; Node 22 and newer still get fixes',
+  })
+  expect(nodeFinding('24.1.0')).toMatchObject({ state: 'ok', found: '24.1.0' })
   const states = [300, 800, 1_100].map((size) => memoryFinding(size * MIB, String).state)
   expect(states).toEqual(['problem', 'warning', 'ok'])
 })

@@ -1,11 +1,12 @@
 /** The output and exit codes of `forget` and `export-person`. */
 
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { acquireLock } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
+import { startWebhook } from '../helpers/webhook.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
 import { siteWithPeople, type Person } from './people-fixture.ts'
 
@@ -81,6 +82,64 @@ describe('jobtide forget', () => {
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
     expect(gone.stderr).toContain('was erased')
     await expectErasedByAge(site)
+  })
+
+  it('after a move to another machine names the destination that stayed behind; each run says that the erasure is not complete; --gone completes this erasure and the next one', async () => {
+    const hook = await startWebhook()
+    const notify = `notify: { webhook: { url: "${hook.url}" }, on: [stale, recovered] }`
+    const lines = ['journal: { backup: ../backup }', notify]
+    const { site: before, people } = await siteWithPeople({ pipelineLines: lines })
+    const [one, other] = people as [Person, Person]
+    const left = join(before.dataDir, 'snapshots')
+    rmSync(before.dataDir, { recursive: true })
+    const dataDir = join(before.folder, 'moved', 'data')
+    const call = (...args: string[]) => before.call(args, { env: { JOBTIDE_DATA_DIR: dataDir } })
+    done(await call('restore-journal', join(before.folder, 'backup')))
+    done(await call('run', before.pipeline))
+    expect(hook.got).toEqual([])
+
+    const first = await call('forget', one.profile_id, '--yes')
+    expect(first.exitCode).toBe(7)
+    expect(first.stdout).toMatch(/^not erased everywhere yet: 1 person\n/)
+    const flat = first.stdout.replaceAll(/\s+/g, ' ')
+    expect(flat).toContain(`${left}: there is no such folder: mount it. If it is gone for good`)
+    expect(flat).toContain(`add --gone ${left}`)
+    // What here names her is erased.
+    expect(filesWith(join(dataDir, 'snapshots'), [one.profile_id])).toEqual([])
+
+    const night = done(await call('run', before.pipeline))
+    expect(night.stdout).toMatch(/erasure +NOT COMPLETE, begun on 20\d\d-\d\d-\d\d:\n/)
+    expect(night.stderr).toContain('jobtide: warning: erasure.incomplete')
+    const json = JSON.parse(done(await call('run', before.pipeline, '--json')).stdout)
+    expect(json.erasure).toMatchObject({
+      is_complete: false,
+      remaining: [expect.stringContaining(`--gone ${left}`)],
+    })
+    expect(hook.got.map(({ body }) => [body['kind'], body['text']])).toEqual([
+      ['stale', expect.stringMatching(/^an erasure begun on 20.* is not complete$/)],
+    ])
+
+    expect(readFileSync(join(dataDir, 'metrics.prom'), 'utf8')).toContain(
+      'jobtide_judgement{pipeline="test",id="erasure_pending"} 1',
+    )
+
+    const typing = await call('forget', '--yes', '--gone', `${left}s`)
+    expect(typing.exitCode).toBe(2)
+    expect(typing.stderr).toContain(`no snapshot was published to ${left}s`)
+    const second = done(await call('forget', '--yes', '--gone', `${left}/`))
+    expect(second.stdout).toMatch(/^completed the erasure of 1 person begun on 20/)
+    expect(second.stdout).not.toMatch(/NOT HERE|NOT COMPLETE/)
+    expect(second.stdout).toMatch(
+      /^NOT ERASED in \S+data\/snapshots, which is said to be\s+gone for good/m,
+    )
+    const next = done(await call('forget', other.profile_id, '--yes'))
+    expect(next.stdout).toMatch(/^erased: 1 person\n/)
+    expect(next.stdout).toContain(`NOT ERASED in ${left}`)
+    const names = [one, other].flatMap((person) => [person.profile_id, person.person_full_name])
+    expect(filesWith(dataDir, names)).toEqual([])
+    const after = JSON.parse(done(await call('run', before.pipeline, '--json')).stdout)
+    expect(after.erasure).toBeNull()
+    expect(hook.got.map(({ body }) => body['kind'])).toEqual(['stale', 'recovered'])
   })
 
   it('exits with 2 if no one is named, or the list is missing', async () => {

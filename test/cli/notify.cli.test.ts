@@ -56,6 +56,25 @@ describe('notify', () => {
     ])
     const { stderr } = done(await site.call(args))
     expect(stderr).toMatch(/^jobtide: warning: not_told: notify\.webhook: HOOK_URL is not set/m)
+
+    // `status` says it as well until a run begins; the webhook hears it once.
+    const env = { HOOK_URL: hook.url }
+    const status = () => site.call(['status', site.pipeline], { env })
+    expect((await status()).exitCode).toBe(0)
+    expect((await site.call(args, { env: noKey })).exitCode).toBe(2)
+    const wrong = await status()
+    expect(wrong.exitCode).toBe(10)
+    expect(wrong.stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /the last run of test ended at .* UTC with exit 2 before it began → `jobtide doctor` names the cause/,
+    )
+    done(await site.call(args, { env }))
+    expect((await status()).exitCode).toBe(0)
+    expect(hook.got.map(({ body }) => body['kind'])).toEqual([
+      'failure',
+      'success',
+      'failure',
+      'success',
+    ])
   })
 
   it('reports a run whose list or file cannot be read, using the valid parts of the file', async () => {

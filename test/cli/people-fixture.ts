@@ -1,7 +1,7 @@
 /** A site for tests of `forget`. */
 
 import { expect } from 'vitest'
-import { done, openSite, type Site } from '../helpers/run-cli.ts'
+import { done, openSite, type Site, type SiteOptions } from '../helpers/run-cli.ts'
 
 export interface Person {
   profile_id: string
@@ -9,8 +9,10 @@ export interface Person {
 }
 
 /** A site after a run, and two of its people with unique names. */
-export async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
-  const site = await openSite({ companies: 2 })
+export async function siteWithPeople(
+  options: SiteOptions = {},
+): Promise<{ site: Site; people: Person[] }> {
+  const site = await openSite({ companies: 2, ...options })
   done(await site.call(['run', site.pipeline]))
   const people = await site.query<Person>(
     `select profile_id, person_full_name from people as one

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
+import { chargeNear, planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { OrganizationRef, SeenOrganization } from '../../src/journal/records.ts'
 import { makePlan, questionSha256 } from '../../src/plan/plan.ts'
@@ -108,6 +108,16 @@ describe('plan', () => {
     expect(document['expected_credits']).toBeLessThan(13)
     expect(text).toMatch(/^silent +50 organisations asked before, but without an event$/m)
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
+  })
+
+  it('names a bill of whole pages within its range: 0.4 pages between 10 and 10 credits are 10 credits', () => {
+    const range = (low: number, high: number) => ({ low, high, runs: 6 })
+    expect(chargeNear(4, range(10, 10))).toBe(10)
+    expect(chargeNear(4, range(0, 20))).toBe(10)
+    expect(chargeNear(0, range(0, 20))).toBe(0)
+    expect(chargeNear(4, null)).toBe(10)
+    expect(chargeNear(1_234, null)).toBe(1_230)
+    expect(chargeNear(1_234, range(1_000, 1_200))).toBe(1_200)
   })
 
   it('of a killed run counts its bought pages, and forecasts only the rest', async () => {

@@ -31,6 +31,18 @@ describe('a pipeline or list that ships with Jobtide', () => {
     expect(result.stderr).toContain('→ Run `jobtide init`: ')
   })
 
+  it('is not taken by a `backfill` without a name in a folder with other pipelines, which it names', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'pipelines'))
+    for (const name of ['watch', 'other']) {
+      writeFileSync(join(folder, 'pipelines', `${name}.yaml`), `name: ${name}\n`)
+    }
+    const result = await inEmptyFolder(['backfill'], 'http://127.0.0.1:9', folder)
+    expect([result.exitCode, result.stdout]).toEqual([2, ''])
+    expect(result.stderr).toContain('no pipeline was named, and ')
+    expect(result.stderr).toContain('→ Name a pipeline: other, watch. Nothing was sent.')
+  })
+
   it('is accepted by the simulator, by a plan without an address, and anywhere as a copy in the user’s folder', async () => {
     const folder = temporaryFolder()
     const source = worldAround(realClock.now(), 7, 60)
@@ -56,6 +68,15 @@ async function extract(site: Site, names: readonly string[], ...options: string[
 
 describe('a list without one organisation that the service knows', () => {
   const UNTRACKED = [1, 2, 3, 4, 5].map((n) => `https://network.example/company/nobody-${n}`)
+
+  it('is not called done by the run or by `status`, but exit 2', async () => {
+    const site = await openSite({ companies: 1 })
+    writeFileSync(site.organizations, UNTRACKED.join('\n'))
+    const run = await site.call(['run', site.pipeline])
+    expect(run.stdout).toMatch(/^test: run \S+ ended with exit 2 in /)
+    const { stdout } = await site.call(['status'])
+    expect(stdout).toMatch(/^20\S+ \S+ +test +exit 2 +/m)
+  })
 
   it('exits with 2 if all 5 were refused now, and again if all 5 were refused before', async () => {
     const site = await openSite()

@@ -10,7 +10,7 @@
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
@@ -22,14 +22,17 @@ import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import { eraseInBackups } from '../backup/back-up.ts'
+import { LIST_KEY } from '../backup/backup-target.ts'
 import { eraseInDatabases } from '../databases.ts'
 import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
+import { unfinishedSince } from './certificates.ts'
 import {
   PENDING_FILE,
+  newAmong,
   readPending,
   removePending,
   together,
@@ -74,9 +77,12 @@ export interface Certificate extends Pick<
   readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
 }
 
-/** A certificate, and the people who were not found: no file names them. */
+/** A certificate, and what no file tells. */
 export interface Erasure extends Certificate {
+  /** The people who were not found, except those of an earlier erasure that this one goes on with. */
   readonly notHere: readonly string[]
+  /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
+  readonly begunAt: number | null
 }
 
 /**
@@ -98,13 +104,17 @@ export async function erase(
   return withJournal(world, lock, 'refuse', async (journal, _, before) => {
     const earlier = readPending(root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
+    const begunAt = unfinishedSince(root)
     const pending = earlier === null && !isNew ? null : together(earlier, request)
     if (pending !== null) await refuseNewerPlaces(world, journal)
     await before.bringUp()
     const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
     const ids = pending?.profile_ids ?? []
     const here = isEmpty ? nothingKnown(ids) : await bringUpToDate(world, journal, ids)
-    if (pending !== null) return eraseAll(world, journal, { pending, isNew, isEmpty, here })
+    if (pending !== null) {
+      const certificate = await eraseAll(world, journal, { pending, isNew, isEmpty, here })
+      return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }
+    }
     if (isEmpty) return null
     await eraseFromJournal(world, 'noted')
     if (await rewriteIfDue(warehouse)) await eraseCopies(world)
@@ -124,7 +134,7 @@ async function eraseAll(
   world: ErasureWorld,
   journal: Journal,
   { pending: begun, isNew, isEmpty, here }: Begun,
-): Promise<Erasure> {
+): Promise<Certificate> {
   const { root, warehouse } = world.directory
   let pending = begun
   const keep = (change: Partial<Pending>) => {
@@ -165,8 +175,8 @@ async function eraseAll(
       )
   keep({ stores: [...stores, ...databases] })
   tell(world, 'backup')
-  const unreached = pending.stores.flatMap(({ destination, problem }) =>
-    problem === null ? [] : [`${destination}: ${problem}`],
+  const unreached = pending.stores.flatMap(({ destination, problem, is_gone: isGone }) =>
+    problem === null || isGone ? [] : [`${destination}: ${problem}`],
   )
   // A backup holds the pending erasure, with the names of people, only while it is pending.
   const isLast = unreached.length === 0
@@ -175,15 +185,17 @@ async function eraseAll(
   await eraseCopies(world)
   tell(world, 'proof')
   const { unsearched, ...proof } = await prove(world, targets, pending)
+  // That a backup still holds the pending erasure only follows from what is unreached.
+  const isFaulty = (match: string) => isLast || basename(match) !== LIST_KEY
   const remaining = [
     ...unreached,
     ...leftInBackups,
-    ...remainingIn(root, proof.matches),
+    ...remainingIn(root, proof.matches.filter(isFaulty)),
     ...unsearchedIn(unsearched),
   ]
   const certificate = certify(world, pending, suppressed, proof, remaining)
   if (certificate.is_complete) removePending(root)
-  return { ...certificate, notHere: here.notHere }
+  return certificate
 }
 
 interface Known {

@@ -27,6 +27,8 @@ export interface StoreFindings {
   /** Why nothing was erased there; null where it was. */
   readonly problem: string | null
   readonly snapshots: readonly string[]
+  /** Whether it is out of reach, and said to be gone for good: then nothing is left to do there. */
+  readonly is_gone?: true
   /** Of a database: its tables that were loaded without them. */
   readonly tables?: readonly string[]
 }
@@ -89,4 +91,9 @@ export function together(earlier: Pending | null, { profileIds, eventsBefore }: 
     // The later of the two.
     events_before: days.toSorted().at(-1) ?? null,
   }
+}
+
+/** Those of the ids that no earlier erasure was about. */
+export function newAmong(ids: readonly string[], earlier: Pending | null): string[] {
+  return ids.filter((id) => earlier?.profile_ids.includes(id) !== true)
 }

@@ -9,7 +9,7 @@ import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { databasesToErase } from '../databases.ts'
-import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
+import { newAmong, readPending, together, type Pending, type StoreFindings } from './pending.ts'
 import { cutting, findInJournal } from './rebuild.ts'
 import { knownOf, namingOf, type ErasureWorld } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
@@ -71,6 +71,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
   }
   stores.push(...databasesToErase(directory.root))
   const goes_on = earlier !== null
-  const { rows, not_here } = known
+  const { rows } = known
+  const not_here = newAmong(known.not_here, earlier)
   return { people: ids.length, not_here, events_before, goes_on, segments, rows, stores }
 }

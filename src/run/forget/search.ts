@@ -27,6 +27,8 @@ import type { Marker } from './pending.ts'
 export type ErasureWorld = RunWorld & {
   /** Where snapshots are erased, given the destinations that the warehouse knows of. */
   readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
+  /** Destinations that the operator says are gone for good; those of earlier erasures stay so. */
+  readonly gone?: readonly string[]
   /** Where pipelines and the environment say that the journal is backed up. */
   readonly declaredBackups: () => readonly BackupTarget[]
 }

@@ -10,6 +10,7 @@ import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
 import {
   isOfThisFormat,
   objectsOf,
+  POINTER_KEY,
   snapshotKeys,
   type StoredManifest,
 } from '../../publish/manifest.ts'
@@ -19,13 +20,14 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
-import { EXIT, JobtideError, expectedError } from '../../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { refuseNewerBackups } from '../backup/back-up.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
+import { wasGone } from './certificates.ts'
 import type { Marker, StoreFindings } from './pending.ts'
 import {
   searchFolder,
@@ -74,11 +76,13 @@ export async function knownDestinations(warehouse: Warehouse): Promise<string[]>
 /**
  * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
  * A place that is out of reach or damaged does not keep people in the others.
- * @throws JobtideError for a place of a newer version, or a backup that knows more than the journal here
+ * @throws JobtideError for a place of a newer version, a backup that knows more than the journal here, or a place that is said to
+ *   be gone and that nothing was published to
  */
 export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
   const known = await lookBefore(world.directory.warehouse, (open) => knownDestinations(open))
   const targets = world.targets(known ?? [])
+  refuseUnknown(world.gone ?? [], targets)
   for (const target of targets) {
     let store: ObjectStore | null = null
     try {
@@ -90,6 +94,15 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
     }
   }
   await refuseNewerBackups(world, journal, targets)
+}
+
+function refuseUnknown(gone: readonly string[], targets: readonly SnapshotTarget[]): void {
+  const places = targets.map(({ to }) => withoutSlash(to))
+  const unknown = gone.find((place) => !places.includes(place))
+  if (unknown === undefined) return
+  throw new ConfigError(`no snapshot was published to ${unknown}`, {
+    hint: `Snapshots were published to: ${places.join(', ') || 'nowhere'}. Nothing was changed.`,
+  })
 }
 
 /** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
@@ -194,16 +207,32 @@ async function inTarget(
   work: (store: ObjectStore) => Promise<string[]>,
 ): Promise<StoreFindings> {
   const destination = target.to
-  if (isFolderAddress(target.to) && !existsSync(destination)) {
-    const problem =
-      'there is no such folder: mount it, or create an empty one in its place if it is gone for good'
-    return { destination, problem, snapshots: [] }
+  if (isFolderAddress(destination) && !existsSync(destination)) {
+    return outOfReach(world, destination, 'there is no such folder: mount it')
   }
+  let isReached = false
   try {
     const store = await openTarget(target, world, access)
+    await store.head(POINTER_KEY)
+    isReached = true
     return { destination, problem: null, snapshots: await work(store) }
   } catch (error) {
     world.stop.throwIfAborted()
-    return { destination, problem: expectedError(error).message, snapshots: [] }
+    const { message: problem } = expectedError(error)
+    return isReached
+      ? { destination, problem, snapshots: [] }
+      : outOfReach(world, destination, problem)
   }
+}
+
+function outOfReach(world: ErasureWorld, destination: string, why: string): StoreFindings {
+  const place = withoutSlash(destination)
+  const isGone = world.gone?.includes(place) || wasGone(world.directory.root, destination)
+  return isGone
+    ? { destination, problem: 'said to be gone for good', snapshots: [], is_gone: true }
+    : {
+        destination,
+        problem: `${why}. If it is gone for good, as after a move to another machine, add --gone ${place}`,
+        snapshots: [],
+      }
 }

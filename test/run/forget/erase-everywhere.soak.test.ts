@@ -213,7 +213,7 @@ describe('erase', () => {
     const certificate = await erase(site.erasing([targetAt(away)]), REQUEST)
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
-      `${away}: there is no such folder: mount it, or create an empty one in its place if it is gone for good`,
+      `${away}: there is no such folder: mount it. If it is gone for good, as after a move to another machine, add --gone ${away}`,
       `${other} still names a person to be erased. It is another data directory: run forget there as well, with --data-dir`,
       `${stranger} still names a person to be erased`,
       `${site.directory.warehouse}, table main.own, still names a person to be erased`,
