@@ -108,7 +108,11 @@ export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
 const COMPARES_ALL: ReadonlySet<string> = new Set(['duplicate_organizations', 'duplicate_people'])
 
 /** Models that combine the statements of a page with careers. */
-const HAS_ALSO: ReadonlySet<string> = new Set(['attrition', 'organization_headcount_monthly'])
+const HAS_ALSO: ReadonlySet<string> = new Set([
+  'attrition',
+  'organization_headcount_monthly',
+  'organization_headcounts',
+])
 
 /**
  * The macro of a table. Its `with` holds the models below the table, each under its own name, so that they read one
