@@ -149,15 +149,14 @@ function refusal(
   return new RefusedError(what, { hint, context: { destination, snapshot_id, ...facts } })
 }
 
-/** The tables that everything bought is in. Others may have rows of their own, such as those of a list that ships. */
+/** The tables that hold everything bought. Others may have rows of their own, such as those of a list that ships. */
 const BOUGHT: ReadonlySet<string> = new Set(['job_change_events', 'answers'])
 
 /** Whether a snapshot shows nothing that was bought, and no organisation that was read to its end. */
 export function isEmpty({ tables, coverage }: StoredManifest): boolean {
-  return (
-    coverage.organizations === 0 &&
-    tables.every(({ name, rows }) => rows === 0 || !BOUGHT.has(name))
-  )
+  const bought = tables.filter(({ name }) => BOUGHT.has(name))
+  const decisive = bought.length === 0 ? tables : bought
+  return coverage.organizations === 0 && decisive.every(({ rows }) => rows === 0)
 }
 
 /** The table that never loses rows on its own: events are merged, and only erased on purpose. */

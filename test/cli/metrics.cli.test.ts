@@ -20,12 +20,12 @@ interface Dashboard {
   }[]
 }
 
-/** The expressions of the dashboard and of the alerts in docs/operations.md. */
+/** The expressions of the dashboard and of the alerts in deploy/README.md. */
 function expressions(): string[] {
   const { panels } = JSON.parse(
     readFileSync(join(packageRoot, 'deploy/grafana/jobtide.json'), 'utf8'),
   ) as Dashboard
-  const page = readFileSync(join(packageRoot, 'docs/operations.md'), 'utf8')
+  const page = readFileSync(join(packageRoot, 'deploy/README.md'), 'utf8')
   const alerts = [...page.matchAll(/^ +expr: (.+)$/gm)].map(([, one = '']) => one)
   expect([panels.length, alerts.length]).toEqual([12, 3])
   return [...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)), ...alerts]
