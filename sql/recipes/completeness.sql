@@ -1,4 +1,4 @@
--- question: How late do joinings and leavings become known: what share is known after each number of months?
+-- question: How late do arrivals and departures become known: what share after how many months?
 select
     event_type,
     months_late,

@@ -1,6 +1,6 @@
--- question: Where did the leavers of an organisation go in each year, and how much more often than those of others do (lift)?
+-- question: Where did the leavers of an organisation go in each year, and how much more often than others' leavers (lift)?
 -- parameter: organization: its organization_id, or its name
--- parameter: least = 3: the fewest people of a year
+-- parameter: least = 3: minimum people per year
 select
     year,
     to_organization_name as went_to,

@@ -1,4 +1,4 @@
--- question: Up to when was each organisation read, and when was anything last detected there?
+-- question: Until when was each organisation fetched, and when was the last detection there?
 select
     organizations.name,
     organizations.organization_id,

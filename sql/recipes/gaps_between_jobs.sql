@@ -1,4 +1,4 @@
--- question: How long are people between two jobs when they leave an organisation?
+-- question: How long do people who leave an organisation go between jobs?
 -- parameter: organization: its organization_id, or its name
 select
     count(*) as moves,

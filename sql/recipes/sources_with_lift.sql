@@ -1,4 +1,4 @@
--- question: Which sources does an organisation hire from more than others do? The lift is its share of a source over that of all organisations.
+-- question: Which sources does an organisation hire from more than others do? Lift is the source's share here over its share everywhere.
 -- parameter: organization: its organization_id, or its name
 -- parameter: least = 5: the fewest people from a source
 with

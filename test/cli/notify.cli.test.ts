@@ -237,7 +237,9 @@ describe('notify', () => {
     expect(blocks.length).toBeGreaterThan(1)
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
-    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \(the period before was not completely observed\)/)
+    expect(mail).toMatch(
+      /^job changes of [^\n]+\n\njoined: [\d,]+ \(the period before was not completely observed\)/,
+    )
     const more = ['--days', '365', '--organizations', site.organizations]
     expect(done(await site.call(['digest', ...more])).stdout).toMatch(
       new RegExp(`^more +jobtide report ${more.join(' ')}$`, 'm'),

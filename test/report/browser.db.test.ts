@@ -135,13 +135,13 @@ async function somePage(): Promise<string> {
       return [
         {
           ...given,
-          organization_id: 'org 9',
+          organization_id: `employer ${at}`,
           event_type: 'joined',
           changed_at: '2023-04-03T10:00:00Z',
         },
         {
           ...given,
-          organization_id: 'org 9',
+          organization_id: `employer ${at}`,
           event_type: 'left',
           changed_at: '2024-05-01T00:00:00Z',
         },
