@@ -166,7 +166,7 @@ async function keepCode() {
     const run = ['--input-type=module', '--eval', keeping, 'jobtide', 'run', 'nightly']
     execFileSync(process.execPath, run, how)
     // Commands write files for their own account only; any account may run the package.
-    chmodSync('dist/bundle/jobtide.cjs.code', 0o644)
+    chmodSync(`dist/bundle/jobtide.cjs.${process.version}-${process.arch}.code`, 0o644)
   } finally {
     simulator.removeAllListeners('exit').kill()
     rmSync(folder, { recursive: true })

@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.."
 versions=("$@")
 ((${#versions[@]} > 0)) || versions=(20 22 24)
 scratch=$(mktemp -d)
+# Tests start this Node.js as another account.
+chmod 755 "$scratch"
 # What is built at the end is for the Node.js that called.
 trap 'rm -rf "$scratch"; npm run --silent build' EXIT
 

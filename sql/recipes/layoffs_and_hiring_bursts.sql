@@ -1,4 +1,4 @@
--- question: In which months did far more people leave or join an organisation than its own history leads to expect?
+-- question: In which months did far more people leave or join an organisation than its own history suggests?
 -- parameter: least = 3: the lowest score; 3 or more comes by chance once in 740 months
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day

@@ -1,6 +1,6 @@
 /**
  * Runs the program from one file with the V8 code cache that `npm run build` wrote. The cache takes a third off `query` and
- * `titles`. A cache of another Node.js version is ignored.
+ * `titles`. Its name holds the Node.js version: V8 accepts a cache of another release of its own version, and crashes.
  */
 
 import { readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { Script, constants } from 'node:vm'
 
 /** Where `npm run build` puts the program and its code cache. */
 export const BUNDLE = join(import.meta.dirname, '..', 'bundle', 'jobtide.cjs')
-export const CODE = `${BUNDLE}.code`
+export const CODE = `${BUNDLE}.${process.version}-${process.arch}.code`
 
 type Program = (require: NodeJS.Require, filename: string, dirname: string) => void
 

@@ -64,7 +64,7 @@ function whereSentence({ rated }: Year, attrition: readonly Attrition[]): string
     part === 'organization' ? `at ${shown(first.name) ?? '–'}` : `in ${roleText(first.name)}`
   const before =
     first.rate_before === null
-      ? 'than at the rate of all of them'
+      ? 'than at the average rate'
       : `than at its rate of the year before, ${percentText(first.rate_before)}`
   return `Most of all ${name}: ${percentText(first.rate)} left, ${numberText(first.more)} more people ${before}.`
 }

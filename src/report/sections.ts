@@ -29,11 +29,11 @@ export function attritionSection({ year, attrition }: ReportData): Html {
     'attrition',
     'Attrition',
     html`<p class="note">
-      Which share of the people left in the twelve months to
-      ${monthText(Date.parse(year.month_on ?? ''))}: leavings divided by the mean headcount. Main
-      jobs; transfers are left out. Where more people left than the rate of the year before leads to
-      expect comes first. The range is that of the headcount. The grade, A to D, says how far a rate
-      can be relied on.
+      The share of people who left in the twelve months to
+      ${monthText(Date.parse(year.month_on ?? ''))}: leavers divided by the mean headcount. Main
+      jobs only, without transfers. Sorted by how many more people left than expected: at last
+      year’s rate, or else at the average of all. The range comes from the headcount. Grade A is the
+      most reliable, D the least.
     </p>`,
     dataTable(organizations, RATES, {
       caption: firstOf(organizations, all, ' with a rate.'),
@@ -271,10 +271,10 @@ export function burstsSection({ bursts }: ReportData): Html {
     'bursts',
     'Bursts and layoffs',
     html`<p class="note">
-      Months in which at least 10 people joined or left an organisation, far more than its own
-      history and the season lead to expect (a score of 3 or more comes by chance once in 740
-      months), if any of it became known in the window. As known today, by when it happened;
-      transfers, duplicate people and teams that moved together are left out.
+      Months in which at least 10 people joined or left an organisation, far more than expected from
+      its own history and the season (chance gives a score of 3 or more once in 740 months), if any
+      of it became known in the window. As known today, by when it happened, without transfers,
+      duplicate people and teams that moved together.
     </p>`,
     bursts.length === 0 ? html`<p>None.</p>` : table(),
   )

@@ -79,7 +79,7 @@ describe('the answer', () => {
     const one = { ...year, organizations: 1, rated: 1, compared: 1 }
     const lines = answerOf({ year: one, attrition: [first, { ...sales, rate_before: null }] })
     expect(lines.at(-1)).toBe(
-      'Most of all in HR: 31 % left, 7 more people than at the rate of all of them.',
+      'Most of all in HR: 31 % left, 7 more people than at the average rate.',
     )
   })
 
