@@ -183,7 +183,7 @@ function thingsIn(warehouse: Warehouse): Promise<OwnThing[]> {
        select distinct schema_name || '.' || function_name, 'macro' from duckdb_functions()
        where database_name = current_database() and not internal
          and not (ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by'])
-         and function_name not in ('end_of_day', 'known_at_end_of')`,
+         and function_name not in ('end_of_day', 'known_at_end_of', 'is_seat_of_staff', 'is_held_beside')`,
     [MADE_FROM_MODEL],
   )
 }
