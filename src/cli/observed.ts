@@ -7,7 +7,14 @@ import { ranAt, runsOf } from '../plan/judge.ts'
 import { rememberNotBegun } from '../run/not-begun.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, messageOf, type ExitCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  isStop,
+  messageOf,
+  type ExitCode,
+} from '../support/errors.ts'
 import type { Context } from './context.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
 
@@ -48,9 +55,8 @@ async function measure(
   try {
     const freshness = await freshnessWith(context, named)
     const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
-    const isStopped = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
     const hasBegun = ranAt(runsOf(freshness.history, name)) >= beganAt
-    if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStopped) {
+    if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStop(exitCode)) {
       rememberNotBegun(directory, name, { at: clock.now(), exit_code: exitCode })
     }
     // A sample is not a run: the end of the last run and its alert remain.
