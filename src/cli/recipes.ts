@@ -73,19 +73,6 @@ export async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise
 /** Parameters that name an organisation, by its id or its name. */
 const ORGANIZATIONS: ReadonlySet<string> = new Set(['organization', 'other'])
 
-const CHANGES = [
-  'joined',
-  'left',
-  'promoted',
-  'demoted',
-  'moved',
-  'retitled',
-  'title_changed',
-  'stepped_down',
-  'joined_side_role',
-  'left_side_role',
-]
-
 /**
  * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
  * @param given such as `organization=org_1`
@@ -117,7 +104,7 @@ export async function setParameters(
 
 /** The values of a parameter with few of them: any other would find nothing, which looks like an answer. Else none. */
 async function valuesOf(warehouse: Warehouse, name: string): Promise<readonly string[]> {
-  if (name === 'change') return CHANGES
+  if (name === 'change') return (await import('../plan/watch-lists.ts')).CHANGES
   if (name === 'list') {
     const lists = await warehouse.all<{ name: string }>(
       'select distinct watch_list as name from watch_matches order by name',
