@@ -95,15 +95,9 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
 }
 
 function refuseUnknownLadder(ladder: string | undefined): void {
-  if (
-    ladder === undefined ||
-    ladder === 'standard' ||
-    ladders().some(({ name }) => name === ladder)
-  )
-    return
-  const known = ladders()
-    .map(({ name }) => name)
-    .join(', ')
+  const names = ladders().map(({ name }) => name)
+  if (ladder === undefined || ladder === 'standard' || names.includes(ladder)) return
+  const known = names.join(', ')
   throw new ConfigError(`there is no ladder ${ladder}`, {
     hint:
       known === ''

@@ -102,7 +102,8 @@ export async function buildModels(
   const startedMs = clock.monotonic()
   const shipped = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const files = await withOwn(warehouse, shipped, options.ownFolder)
-  if (options.titlesOnly === true) refuseOnSpark(Object.keys(files.own?.made ?? {}))
+  if (options.titlesOnly === true)
+    refuseOnSpark(Object.keys(files.own?.made ?? {}).filter((file) => file.endsWith('.sql')).length)
   const all = await askedOnly(warehouse, files)
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const selected = options.select === undefined ? null : selectModels(project.nodes, options.select)

@@ -176,8 +176,8 @@ export async function refuseWrongOwn(
   isOfSpark: boolean,
 ): Promise<void> {
   if (folder === null || folder === undefined) return
-  const { hashes, lists } = readOwnFiles(folder)
-  if (isOfSpark) refuseOnSpark([...hashes.keys()])
+  const { models, checks, lists } = readOwnFiles(folder)
+  if (isOfSpark) refuseOnSpark(models.length + checks.length)
   if (lists.size === 0) return
   useOwnLists(lists)
   const { organizationGroups, transferDecisions } = await import('../model/config-lists.ts')
@@ -239,7 +239,7 @@ export async function publishStage(
   await refuseOlderList(warehouse, suppression)
   const shipped = shippedNames()
   const own = await ownTables(warehouse)
-  if (target.spark !== undefined) refuseOnSpark(own.map(({ name }) => `${name}.sql`))
+  if (target.spark !== undefined) refuseOnSpark(own.length)
   try {
     const store = by.store ?? (await openTarget(target, world))
     const options: PublishOptions = {

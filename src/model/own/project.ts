@@ -30,9 +30,9 @@ import {
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
-/** A pipeline whose models Spark builds cannot have the user's own models. @param files of own models, checks and lists */
-export function refuseOnSpark(files: readonly string[]): void {
-  if (!files.some((file) => file.endsWith('.sql'))) return
+/** A pipeline whose models Spark builds cannot have the user's own models; it may have lists. @param own how many there are */
+export function refuseOnSpark(own: number): void {
+  if (own === 0) return
   throw new ConfigError(
     'models and checks of your own are built by DuckDB alone, but this pipeline says `engine: spark`',
     {
