@@ -8,35 +8,19 @@ import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { callCli, done } from '../helpers/run-cli.ts'
 import { onTestsFinished, temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents } from '../helpers/warehouse.ts'
+import { deal, eventOf } from '../report/deal.ts'
 
 const onEnd = onTestsFinished()
 let root = ''
 beforeAll(async () => {
   root = temporaryFolder(onEnd)
-  const event = (name: string, organization: string, event_type: string, on: string) => ({
-    profile_id: name,
-    person_full_name: name,
-    organization_id: organization.toLowerCase(),
-    organization_name: organization,
-    event_type,
-    changed_at: `${on}T00:00:00Z`,
-    detected_at: `${on}T12:00:00Z`,
-    title_current: 'Engineer',
-  })
   const path = join(root, 'jobtide.duckdb')
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
-    // Globex buys Acme; Ada goes elsewhere on her own, and is promoted there.
+    // Ada is also promoted.
     await insertEvents(warehouse, [
-      ...Array.from({ length: 12 }, (_, at) => `Person ${at}`).flatMap((name, at) => [
-        event(name, 'Acme', 'joined', `2023-01-${10 + at}`),
-        event(name, 'Acme', 'left', '2024-03-01'),
-        event(name, 'Globex', 'joined', '2024-03-01'),
-      ]),
-      event('Ada', 'Acme', 'joined', '2023-02-01'),
-      event('Ada', 'Acme', 'left', '2024-02-10'),
-      event('Ada', 'Initech', 'joined', '2024-02-12'),
+      ...deal,
       {
-        ...event('Ada', 'Initech', 'title_change', '2024-03-20'),
+        ...eventOf('Ada', 'Initech', 'title_change', '2024-03-20'),
         title_previous: 'Engineer',
         title_current: 'VP Engineering',
       },

@@ -13,6 +13,7 @@ import { writeReportFolder } from '../../src/report/write-folder.ts'
 import { writeReport } from '../../src/report/write-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { deal } from './deal.ts'
 import * as recomputed from './recomputed.ts'
 import { readFacts } from './recomputed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -233,28 +234,7 @@ describe('the page', () => {
 
 it('leaves transfers out of figures, lists, weeks and flows, and shows them for themselves', async () => {
   const other = await memoryWarehouse()
-  const people = Array.from({ length: 12 }, (_, at) => `Person ${at}`)
-  const event = (name: string, organization: string, event_type: string, on: string) => ({
-    profile_id: name,
-    person_full_name: name,
-    organization_id: organization.toLowerCase(),
-    organization_name: organization,
-    event_type,
-    changed_at: `${on}T00:00:00Z`,
-    detected_at: `${on}T12:00:00Z`,
-    title_current: 'Engineer',
-  })
-  // Globex buys Acme on 1 March; one person goes from Acme to Initech on her own.
-  await insertEvents(other, [
-    ...people.flatMap((name, at) => [
-      event(name, 'Acme', 'joined', `2023-01-${10 + at}`),
-      event(name, 'Acme', 'left', '2024-03-01'),
-      event(name, 'Globex', 'joined', '2024-03-01'),
-    ]),
-    event('Ada', 'Acme', 'joined', '2023-02-01'),
-    event('Ada', 'Acme', 'left', '2024-02-10'),
-    event('Ada', 'Initech', 'joined', '2024-02-12'),
-  ])
+  await insertEvents(other, deal)
   await buildModels(other, { buildId: 'deal', builtAt: new Date(NOW) })
   const counted = 'select count(*) from moves where is_transfer'
   expect(await other.number(counted)).toBe(12)
