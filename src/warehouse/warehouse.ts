@@ -209,7 +209,9 @@ class OpenWarehouse {
 
   /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
-    await this.#guard(() => this.#connection.run(sql, toEngine(parameters)))
+    // Without parameters the engine runs all statements at once; with some, it plans each of them in a call of its own.
+    const values = parameters.length === 0 ? undefined : toEngine(parameters)
+    await this.#guard(() => this.#connection.run(sql, values))
   }
 
   /** Runs one statement and returns its rows as objects; `Row` is the caller's word for what the SQL returns. */
@@ -340,7 +342,9 @@ class OpenWarehouse {
   }
 
   #read(sql: string, parameters: SqlParameters): Promise<DuckDBResultReader> {
-    return this.#guard(() => this.#connection.runAndReadAll(sql, toBindings(parameters)))
+    const isPlain = Array.isArray(parameters) && parameters.length === 0
+    const values = isPlain ? undefined : toBindings(parameters)
+    return this.#guard(() => this.#connection.runAndReadAll(sql, values))
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {
