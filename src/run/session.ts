@@ -24,7 +24,6 @@ import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import { rebuildOlder } from './rebuild.ts'
 import type { RunWorld } from './stages.ts'
-import { removeLeftFolders } from './temporary-folder.ts'
 
 export interface Session {
   readonly journal: Journal
@@ -71,7 +70,6 @@ export async function withJournal<T>(
     onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
   })
   try {
-    await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
     if (losses === 'refuse') notedList(journal)
