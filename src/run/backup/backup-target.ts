@@ -24,7 +24,7 @@ import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { CERTIFICATES, ownEntryAt, type DataDirectory } from '../data-directory.ts'
+import { CERTIFICATES, refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
@@ -64,12 +64,8 @@ export function absolutePlace(place: string, dataDir: string): string {
     throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint })
   }
   if (!isFolderAddress(address)) return withoutSlash(address)
-  const root = resolve(dataDir)
-  const own = address === root ? root : ownEntryAt(root, address)
-  if (own === null) return address
-  throw new ConfigError(`the journal cannot be backed up to ${address}: ${own} is Jobtide's own`, {
-    hint,
-  })
+  refuseOwnPlace(resolve(dataDir), address, 'the backup of the journal', { hint })
+  return address
 }
 
 const memorySchema = z.object({
