@@ -113,24 +113,28 @@ function remember(root: string, memory: Memory): void {
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
   const folder = folderIn(root)
   const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
-  return names.toSorted().map((name) => {
-    const path = join(folder, name)
-    return { path, memory: memorySchema.safeParse(readJson(path)).data ?? null }
-  })
+  const paths = names.toSorted().map((name) => join(folder, name))
+  return paths.map((path) => ({
+    path,
+    memory: memorySchema.safeParse(readJson(path)).data ?? null,
+  }))
 }
 
 /** The databases that this data directory loaded, as an erasure names them; opens none of them. */
 export function databasesToErase(root: string): StoreFindings[] {
-  return remembered(root).map(({ path, memory }) => ({
-    destination: memory === null ? path : nameOf(memory),
-    problem: memory === null ? DAMAGED : null,
-    snapshots: [],
-    tables: [],
-  }))
+  return remembered(root).map(findingOf)
 }
 
-const DAMAGED = 'damaged: which database was loaded is not known; remove it, and export there again'
-const nameOf = ({ at, schema }: Memory) => `${at} (schema ${schema})`
+function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): StoreFindings {
+  const nothing = { snapshots: [], tables: [] }
+  if (memory !== null) {
+    const destination = `${memory.at} (schema ${memory.schema})`
+    return { destination, problem: null, ...nothing }
+  }
+  const problem =
+    'damaged: which database was loaded is not known; remove it, and export there again'
+  return { destination: path, problem, ...nothing }
+}
 
 /**
  * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
@@ -141,19 +145,18 @@ export async function eraseInDatabases(
   world: DatabaseWorld,
 ): Promise<StoreFindings[]> {
   const findings: StoreFindings[] = []
-  for (const { path, memory } of remembered(world.directory.root)) {
-    if (memory === null) {
-      findings.push({ destination: path, problem: DAMAGED, snapshots: [], tables: [] })
-      continue
-    }
-    const found = { destination: nameOf(memory), snapshots: [], tables: [] }
+  for (const one of remembered(world.directory.root)) {
+    let found = findingOf(one)
     try {
-      findings.push({ ...found, ...(await eraseInDatabase(warehouse, memory, world)) })
+      if (one.memory !== null) {
+        found = { ...found, ...(await eraseInDatabase(warehouse, one.memory, world)) }
+      }
     } catch (error) {
       world.stop.throwIfAborted()
-      const problem = `${expectedError(error).message}; where it is gone for good, remove ${path}`
-      findings.push({ ...found, problem })
+      const { message } = expectedError(error)
+      found = { ...found, problem: `${message}; where it is gone for good, remove ${one.path}` }
     }
+    findings.push(found)
   }
   return findings
 }

@@ -29,19 +29,18 @@ import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
-import { unfinishedSince } from './certificates.ts'
 import {
   PENDING_FILE,
   newAmong,
   readPending,
   removePending,
   together,
+  unfinishedSince,
   writePending,
   type Pending,
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
-  addressesAmong,
   allOf,
   knownOf,
   remainingIn,
@@ -50,9 +49,10 @@ import {
   tell,
   unsearchedIn,
   type ErasureWorld,
+  type Known,
   type SearchReport,
 } from './search.ts'
-import { eraseInTarget, knownDestinations, refuseNewerPlaces, searchTarget } from './snapshots.ts'
+import { eraseInTarget, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 
 /** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
 export interface Certificate extends Pick<
@@ -89,7 +89,7 @@ export interface Erasure extends Certificate {
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
  * @param request no people and null: only unfinished work
  * @returns null when nothing was asked for, and nothing left
- * @param maxWaitMs how long to wait for a process that works in the data directory; a backfill is asked to yield
+ * @param maxWaitMs how long to wait for a process that works in the data directory
  * @throws LockedError when one works there for longer, or reads the warehouse
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
@@ -110,9 +110,9 @@ export async function erase(
     await before.bringUp()
     const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
     const ids = pending?.profile_ids ?? []
-    const here = isEmpty ? nothingKnown(ids) : await bringUpToDate(world, journal, ids)
+    const here = isEmpty ? await knownOf(null, ids) : await loadAndLook(world, journal, ids)
     if (pending !== null) {
-      const certificate = await eraseAll(world, journal, { pending, isNew, isEmpty, here })
+      const certificate = await eraseAll(world, journal, pending, here, { isNew, isEmpty })
       return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }
     }
     if (isEmpty) return null
@@ -122,18 +122,13 @@ export async function erase(
   })
 }
 
-interface Begun {
-  readonly pending: Pending
-  readonly isNew: boolean
-  /** Whether there is neither a journal nor a warehouse yet. */
-  readonly isEmpty: boolean
-  readonly here: Known
-}
-
+/** @param isEmpty whether there is neither a journal nor a warehouse yet */
 async function eraseAll(
   world: ErasureWorld,
   journal: Journal,
-  { pending: begun, isNew, isEmpty, here }: Begun,
+  begun: Pending,
+  here: Known,
+  { isNew, isEmpty }: { readonly isNew: boolean; readonly isEmpty: boolean },
 ): Promise<Certificate> {
   const { root, warehouse } = world.directory
   let pending = begun
@@ -198,22 +193,8 @@ async function eraseAll(
   return certificate
 }
 
-interface Known {
-  readonly markers: Pending['markers']
-  /** Ids without any data here. */
-  readonly notHere: readonly string[]
-  /** Pages and handles of the people. */
-  readonly pages: readonly string[]
-  readonly destinations: readonly string[]
-}
-
-function nothingKnown(ids: readonly string[]): Known {
-  const markers = ids.map((text) => ({ text, is_unique: true }))
-  return { markers, notHere: ids, pages: addressesAmong(ids), destinations: [] }
-}
-
 /** Loads the journal, and returns what the warehouse then knows about the people. */
-async function bringUpToDate(
+async function loadAndLook(
   world: ErasureWorld,
   journal: Journal,
   ids: readonly string[],
@@ -223,10 +204,7 @@ async function bringUpToDate(
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
-    return {
-      ...(await knownOf(warehouse, ids)),
-      destinations: await knownDestinations(warehouse),
-    }
+    return knownOf(warehouse, ids)
   })
 }
 
