@@ -98,25 +98,14 @@ export async function backUp(
   journal: Journal,
   world: BackupWorld,
   within: ObjectStore | null = null,
-): Promise<void> {
-  const here = describeJournal(journal, world)
-  await backUpInto(() => openBackup(target, world, 'write', within), target, here, journal, world)
-}
-
-/** Backs up what `here` describes, as {@link backUp} does. */
-export async function backUpInto(
-  open: () => Promise<ObjectStore>,
-  target: BackupTarget,
-  here: BackupList,
-  journal: Journal,
-  world: BackupWorld,
+  here: BackupList = describeJournal(journal, world),
 ): Promise<void> {
   const { root } = world.directory
   const known = readMemory(root).find(({ place }) => place === target.place)
   const isSame = known?.content_sha256 === contentSha256(here) && known.problem === null
   if (isSame || here.segments.length === 0) return
   try {
-    await copy(await open(), here, journal, world)
+    await copy(await openBackup(target, world, 'write', within), here, journal, world)
     remember(root, journal, memoryOf(target, here))
   } catch (error) {
     const reason = messageOf(error)
@@ -170,7 +159,7 @@ async function copy(
 }
 
 /** Removes the segments that a backup does not name, and old object versions, for good. @returns how many could not be removed */
-export async function removeOthers(
+async function removeOthers(
   store: ObjectStore,
   { segments }: BackupList,
   { clock }: Pick<BackupWorld, 'clock'>,
@@ -187,7 +176,7 @@ export async function removeOthers(
  * Refuses the backup of another journal, and one that knows more than the journal here, which is then an older copy.
  * @throws ConfigError for the one, StorageError for the other
  */
-export function refuseOther(
+function refuseOther(
   there: BackupList,
   { folder, segments }: Pick<Journal, 'folder' | 'segments'>,
   { directory, clock }: Pick<BackupWorld, 'directory' | 'clock'>,
@@ -318,8 +307,7 @@ export async function refuseNewerBackups(
 /** The list of the backup there, and whether it is of this journal. */
 async function listAt(place: Place, { folder }: Journal, world: ErasureWorld) {
   const list = (await readBackupList(await openBackup(place, world, 'read')))?.list ?? null
-  const isOurs = list !== null && list.journal_id === journalIdentity(folder, world.clock.now())
-  return { list, isOurs }
+  return { list, isOurs: list?.journal_id === journalIdentity(folder, world.clock.now()) }
 }
 
 /**
@@ -361,10 +349,9 @@ async function eraseIn(
     }
     // Nothing of another journal is removed.
     if (there !== null) refuseOther(there, journal, world, place.place)
-    const store = await openBackup(place, world, 'write')
     const here = describeJournal(journal, world, isLast)
-    await backUpInto(() => Promise.resolve(store), place, here, journal, world)
-    const count = await removeOthers(store, here, world)
+    await backUp(place, journal, world, null, here)
+    const count = await removeOthers(await openBackup(place, world, 'write'), here, world)
     return count === 0 ? [] : [`${countText(count, 'old segment')} could not be removed`]
   } catch (error) {
     if (!(error instanceof JobtideError)) throw error
