@@ -76,8 +76,15 @@ describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (wh
     const tables = await tablesOf(site)
     const before = site.simulator.account()
     rmSync(site.dataDir, { recursive: true })
+    // Left by a killed restore of another backup.
+    for (const name of ['locks', 'journal.restoring']) {
+      mkdirSync(join(site.dataDir, name), { recursive: true })
+    }
+    const foreign = join(site.dataDir, 'journal.restoring', '01ARZ3NDEKTSV4RRFFQ69G5FAV.journal')
+    writeFileSync(foreign, 'of another journal')
     const restored = await json('restore-journal', place)
     expect(restored).toMatchObject({ segments: 2, lost: 0, credits: before.credits })
+    expect(segmentsOf(site)).toHaveLength(2)
     expect(await tablesOf(site)).toEqual(tables)
     expect(site.simulator.account()).toEqual(before)
     site.advance(DAY)
