@@ -38,8 +38,8 @@ export async function sampleRun(
 ): Promise<SampleReport> {
   const { clock, random } = world
   return withSession(job, 'plan', world, async (session) => {
-    const { history, writer } = session
-    const begun = await beginRun({ job, command: 'plan', history, writer, clock })
+    const { history, writer, backups } = session
+    const begun = await beginRun({ job, command: 'plan', history, writer, clock, backups })
     const { run, organizations, leftBehind } = begun
     const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
     // Those that an earlier sample could not finish come first: others would cost as much again.

@@ -19,6 +19,8 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openInbox } from '../../../src/inbox/inbox.ts'
+import { openJournal } from '../../../src/journal/journal.ts'
+import { readHistory } from '../../../src/journal/read-history.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
@@ -144,6 +146,15 @@ describe('a backup in a folder', () => {
       expect(existsSync(join(off.dataDir, 'journal.backup.json'))).toBe(false)
     },
   )
+
+  it('is noted in the journal by a run and by a sample, so that it is known where journal.backup.json is lost', async () => {
+    const { site, place, extract } = await openBackedUp({ companies: 60 })
+    await site.json('plan', site.pipeline, '--sample', '2')
+    await extract()
+    const { runs } = readHistory(openJournal(join(site.dataDir, 'journal'), realClock))
+    const noted = [...runs.values()].map(({ started }) => [started.command, started.backups])
+    expect(noted).toEqual([['plan', [{ place, s3: {} }]]])
+  })
 
   it('that fails ends the run with 7 once all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
