@@ -26,7 +26,7 @@ import { packageRoot } from '../support/assets.ts'
 import { readJson, writeJson } from '../support/atomic-file.ts'
 import { isoInstant, minuteText, type Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
-import { absolutePlace, eachOnce, type BackupTarget } from './backup/backup-target.ts'
+import { eachOnce, type BackupTarget } from './backup/backup-target.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { unfinishedSince } from './forget/pending.ts'
 import { readBackupTarget, readJob, type Job } from './job.ts'
@@ -127,23 +127,12 @@ export function partsOf(argument: string): ReadableParts {
   }
 }
 
-/**
- * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
- * @param named pipelines in addition to those in ./pipelines
- * @param said what JOBTIDE_JOURNAL_BACKUP names
- */
-export function declaredBackups(
-  named: readonly string[],
-  said: string | false | undefined,
-  dataDir: string,
-): BackupTarget[] {
-  const files = [...named, ...pipelineFilesIn(resolve('pipelines'))]
-  const overrides = [{}, { journalBackup: said }]
-  const declared = files.flatMap((file) =>
-    overrides.flatMap((one) => unlessWrong(() => readBackupTarget(file, one, dataDir)) ?? []),
+/** Where the pipelines in ./pipelines back the journal up, each place once. A file that is wrong counts for nothing here. */
+export function declaredBackups(dataDir: string): BackupTarget[] {
+  const files = pipelineFilesIn(resolve('pipelines'))
+  return eachOnce(
+    files.flatMap((file) => unlessWrong(() => readBackupTarget(file, {}, dataDir)) ?? []),
   )
-  const place = typeof said === 'string' ? absolutePlace(said, dataDir) : null
-  return eachOnce([...declared, ...(place === null ? [] : [{ place, s3: {} }])])
 }
 
 export interface Freshness {

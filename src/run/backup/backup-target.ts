@@ -120,18 +120,7 @@ export function knownBackups(
   return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
-/** Why it is unknown whether a backup exists; null if it is known. */
-export function lostMemory(root: string, journal: Journal): string | null {
-  if (readFile(root) !== null || notedBackups(journal) !== null) return null
-  const isDamaged = existsSync(memoryPath(root))
-  // Journals from before 0.17 record that a run backed up, but not where.
-  const runs = [...runsOf(journal).values()]
-  const wasMade = runs.some(({ finished }) => finished?.stage_seconds?.backup !== undefined)
-  if (!isDamaged && !wasMade) return null
-  return `${memoryPath(root)}: it is ${isDamaged ? 'damaged' : 'missing'}, so where the journal is backed up is not known; name the pipeline that does it with --pipeline`
-}
-
-/** Where the newest run that noted its backups made them; null if none did. */
+/** Where the newest run that noted its backups made them; null if none did, as before 0.17. */
 function notedBackups(journal: Journal, runs = runsOf(journal)): BackupTarget[] | null {
   const noted = [...runs.values()].findLast(({ started }) => started.backups !== undefined)
   return (noted?.started.backups as BackupTarget[] | undefined) ?? null

@@ -175,7 +175,7 @@ async function eraseAll(
   )
   // A backup holds the pending erasure, with the names of people, only while it is pending.
   const isLast = unreached.length === 0
-  const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, targets, isLast)
+  const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, isLast)
   tell(world, 'copies')
   await eraseCopies(world)
   tell(world, 'proof')

@@ -16,7 +16,6 @@ import { tablesOf } from '../../warehouse/erase-rows.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
-import type { BackupTarget } from '../backup/backup-target.ts'
 import { dataDirectory, type DataDirectory } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { isLockFile } from '../lock.ts'
@@ -29,8 +28,6 @@ export type ErasureWorld = RunWorld & {
   readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
   /** Destinations that the operator says are gone for good; those of earlier erasures stay so. */
   readonly gone?: readonly string[]
-  /** Where pipelines and the environment say that the journal is backed up. */
-  readonly declaredBackups: () => readonly BackupTarget[]
 }
 
 /** Reports a step, unless the process is to stop. @throws the reason to stop */

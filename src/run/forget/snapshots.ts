@@ -85,7 +85,7 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
       if (store !== null && error.exitCode === EXIT.usage) throw error
     }
   }
-  await refuseNewerBackups(world, journal, targets)
+  await refuseNewerBackups(world, journal)
 }
 
 function refuseUnknown(gone: readonly string[], targets: readonly SnapshotTarget[]): void {
