@@ -18,24 +18,14 @@ import { openBareFile, withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { RunWorld } from './stages.ts'
 
-export interface AnalystCopyReport {
-  readonly path: string
-  /** Size of the copy; 0 when there is a `problem`. */
-  readonly bytes: number
-  readonly durationMs: number
-  /** Why the previous copy, if any, is still current; null if the new one is in place. */
-  readonly problem: JobtideError | null
-}
+export type AnalystCopyReport = Awaited<ReturnType<typeof makeAnalystCopy>>
 
 /**
  * Makes a new copy. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
  * it would be lost. A disk error, or a program that writes the warehouse at the same time, becomes the `problem` of the
  * report instead of an error, because everything is published by then.
  */
-export async function makeAnalystCopy({
-  directory,
-  clock,
-}: Pick<RunWorld, 'directory' | 'clock'>): Promise<AnalystCopyReport> {
+export async function makeAnalystCopy({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
   const beganAt = clock.monotonic()
   const path = analystCopyPath(directory)
   let bytes = 0
@@ -47,23 +37,22 @@ export async function makeAnalystCopy({
     if (!(refused instanceof JobtideError)) throw refused
     problem = refused
   }
-  return { path, bytes, durationMs: clock.monotonic() - beganAt, problem }
+  return {
+    path,
+    /** Size of the copy; 0 when there is a `problem`. */
+    bytes,
+    durationMs: clock.monotonic() - beganAt,
+    /** Why the previous copy, if any, is still current; null if the new one is in place. */
+    problem,
+  }
 }
 
 export function analystCopyPath({ root }: Pick<DataDirectory, 'root'>): string {
   return join(root, 'analyst.duckdb')
 }
 
-interface AnalystCopy {
-  readonly path: string
-  /** When the warehouse that it shows was last written, in milliseconds since 1970. */
-  readonly asOf: number
-  /** True while the warehouse is still as the copy shows it. */
-  readonly isCurrent: boolean
-}
-
 /** Looks for the copy, without opening it or the warehouse; null when there is none. @throws StorageError */
-export function findAnalystCopy({ root, warehouse }: DataDirectory): AnalystCopy | null {
+export function findAnalystCopy({ root, warehouse }: DataDirectory) {
   const path = analystCopyPath({ root })
   return onDisk(path, () => {
     const copy = statSync(path, { throwIfNoEntry: false })
@@ -71,7 +60,13 @@ export function findAnalystCopy({ root, warehouse }: DataDirectory): AnalystCopy
     const original = statSync(warehouse, { throwIfNoEntry: false })
     const isCurrent =
       original !== undefined && !existsSync(logOf(warehouse)) && isSame(copy, original)
-    return { path, asOf: milliseconds(copy), isCurrent }
+    return {
+      path,
+      /** When the warehouse that it shows was last written, in milliseconds since 1970. */
+      asOf: milliseconds(copy),
+      /** True while the warehouse is still as the copy shows it. */
+      isCurrent,
+    }
   })
 }
 

@@ -5,11 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
 import { ownTables } from '../model/build-state.ts'
-import {
-  loadIntoPostgres,
-  postgresTables,
-  type LoadedTable,
-} from '../publish/postgres/load-tables.ts'
+import { loadIntoPostgres, postgresTables } from '../publish/postgres/load-tables.ts'
 import { readJson, writeJson } from '../support/atomic-file.ts'
 import { ConfigError, expectedError, type JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -25,13 +21,6 @@ import type { RunWorld } from './stages.ts'
 /** The schema that is loaded where none is named. */
 export const DEFAULT_SCHEMA = 'jobtide'
 
-export interface DatabaseReport {
-  /** Without user and password. */
-  readonly database: string
-  readonly schema: string
-  readonly tables: readonly LoadedTable[]
-}
-
 type DatabaseWorld = Pick<
   RunWorld,
   'directory' | 'clock' | 'version' | 'environment' | 'stop' | 'onProgress'
@@ -42,7 +31,7 @@ export async function loadDatabase(
   warehouse: Warehouse,
   { to, schema, tables: names }: DatabaseTarget,
   world: DatabaseWorld,
-): Promise<DatabaseReport> {
+) {
   const { directory, clock, version, environment = {}, stop, onProgress } = world
   const address = postgresAddress(to, environment)
   const tables = await tablesToExport(warehouse, names)
@@ -62,10 +51,15 @@ export async function loadDatabase(
     signal: stop,
     onProgress: (step) => onProgress({ stage: 'export', ...step }),
   })
-  return { database: address.shown, schema, tables: loaded }
+  return {
+    /** Without user and password. */
+    database: address.shown,
+    schema,
+    tables: loaded,
+  }
 }
 
-export interface DatabaseOutcome extends DatabaseReport {
+export interface DatabaseOutcome extends Awaited<ReturnType<typeof loadDatabase>> {
   /** Why nothing was loaded there; null where it was. */
   readonly problem: JobtideError | null
 }

@@ -28,7 +28,7 @@ import { ConfigError } from '../support/errors.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
 import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
-import { noJobChanges, readCollection, type Collection } from './collection.ts'
+import { readCollection, type Collection } from './collection.ts'
 import { refuseOwnPlace } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
@@ -223,7 +223,9 @@ function collected(
   organizationsFile: string,
   skipped: readonly SkippedLines[],
 ): Asked {
-  const question = noJobChanges(pipeline)
+  // It asks nothing of job changes.
+  const ever = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
+  const question = { pipeline, organizations: [], eventTypes: [], ...ever }
   const asked = { question, collection, organizationsFile, skipped }
   return { ...asked, isBundled: false, duplicates: 0, watch: [] }
 }

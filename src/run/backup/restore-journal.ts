@@ -45,18 +45,7 @@ import {
 } from './backup-target.ts'
 import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
 
-export interface RestoredJournal {
-  readonly place: string
-  /** When the backup was made; ISO 8601, UTC. */
-  readonly madeAt: string
-  readonly segments: number
-  readonly bytes: number
-  /** Segments that were sealed here after the backup, and are lost. */
-  readonly lost: number
-  /** Credits in the journal, and in the newest snapshot next to the backup; null if none is readable. */
-  readonly credits: number
-  readonly creditsPublished: number | null
-}
+export type RestoredJournal = Awaited<ReturnType<typeof restoreJournal>>
 
 /**
  * Restores the journal. The caller holds the lock of the data directory.
@@ -64,10 +53,7 @@ export interface RestoredJournal {
  * @throws StorageError when the backup lacks a segment, or one is not as it was written; nothing is here then that was not before
  * @throws PublishError when the place cannot be reached
  */
-export async function restoreJournal(
-  target: BackupTarget,
-  world: BackupWorld,
-): Promise<RestoredJournal> {
+export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
   const { root, journal: folder } = world.directory
   const journal = openJournal(folder, world.clock)
   const isHere = journal.segments().length > 0
@@ -103,11 +89,14 @@ export async function restoreJournal(
   remember(root, journal, memory)
   return {
     place: target.place,
+    /** When the backup was made; ISO 8601, UTC. */
     madeAt: list.made_at,
     segments: memory.segments,
     bytes: memory.bytes,
+    /** Segments that were sealed here after the backup, and are lost. */
     lost: lost.length,
     credits: sum([...monthlyCredits(readHistory(journal).spending, null).values()]),
+    /** Credits in the newest snapshot next to the backup; null if none is readable. */
     creditsPublished: await publishedCredits(target, world),
   }
 }

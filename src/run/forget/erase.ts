@@ -13,7 +13,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
-import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
+import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
 import { removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
@@ -55,27 +55,7 @@ import {
 import { eraseInTarget, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 
 /** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
-export interface Certificate extends Pick<
-  Pending,
-  'events_before' | 'segments' | 'rows' | 'stores'
-> {
-  readonly path: string
-  readonly format_version: 3
-  readonly id: string
-  /** ISO 8601, UTC. */
-  readonly made_at: string
-  readonly jobtide: string
-  /** True if nothing is left anywhere. */
-  readonly is_complete: boolean
-  /** One sentence for each thing that is left. */
-  readonly remaining: readonly string[]
-  /** The keyed hash of each person, as on the suppression list. */
-  readonly people: readonly string[]
-  /** Identifies the suppression list, so that an older one in its place is noticed. */
-  readonly list: ListMark | null
-  /** How many texts were searched for in how many files and bytes, and where one was found. */
-  readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
-}
+export type Certificate = ReturnType<typeof certify>
 
 /** A certificate, and what no file tells. */
 export interface Erasure extends Certificate {
@@ -261,25 +241,30 @@ async function prove(
 function certify(
   { directory, clock, version }: ErasureWorld,
   { events_before, segments, rows, stores, markers }: Pending,
-  suppressed: Pick<Certificate, 'people' | 'list'>,
+  suppressed: Awaited<ReturnType<typeof suppress>>,
   proof: Omit<SearchReport, 'unsearched'>,
   remaining: readonly string[],
-): Certificate {
+) {
   const now = clock.now()
   const id = newUlid(now)
   const path = join(directory.root, CERTIFICATES, `forget-${id}.json`)
   const content = {
-    format_version: 3 as const,
+    format_version: 3,
     id,
+    /** ISO 8601, UTC. */
     made_at: isoInstant(now),
     jobtide: version,
+    /** True if nothing is left anywhere. */
     is_complete: remaining.length === 0,
+    /** One sentence for each thing that is left. */
     remaining,
+    // The keyed hash of each person, and the suppression list, so that an older one in its place is noticed.
     ...suppressed,
     events_before,
     segments,
     rows,
     stores,
+    /** How many texts were searched for in how many files and bytes, and where one was found. */
     proof: { texts: markers.length, ...proof },
   }
   writeJson(path, content)
