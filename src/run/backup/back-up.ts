@@ -177,15 +177,12 @@ function refuseOther(
   { directory, clock }: Pick<BackupWorld, 'directory' | 'clock'>,
   place: string,
 ): void {
-  const id = journalIdentity(folder, clock.now())
-  if (there.journal_id !== id) {
-    throw new ConfigError(
-      `${place} is the backup of another journal (${there.journal_id}; the one here is ${id})`,
-      {
-        hint: 'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent or changed.',
-      },
-    )
-  }
+  refuseOtherJournal(
+    there,
+    journalIdentity(folder, clock.now()),
+    place,
+    'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent or changed.',
+  )
   const known = new Set([...listedIn(folder, 'skip').keys(), ...segments()])
   const unknown = there.segments.filter(({ segment }) => !known.has(segment))
   const erased = generationOf(readIfThere(join(directory.root, SUPPRESSED_FILE))?.toString())
@@ -199,6 +196,20 @@ function refuseOther(
     {
       hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent or changed.',
     },
+  )
+}
+
+/** @param here the identity of the journal here @throws ConfigError for the backup of another one */
+export function refuseOtherJournal(
+  { journal_id: there }: BackupList,
+  here: string,
+  place: string,
+  hint: string,
+): void {
+  if (there === here) return
+  throw new ConfigError(
+    `${place} is the backup of another journal (${there}; the one here is ${here})`,
+    { hint },
   )
 }
 

@@ -43,7 +43,7 @@ import {
   type BackupList,
   type BackupTarget,
 } from './backup-target.ts'
-import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
+import { fetchSegment, openBackup, refuseOtherJournal, type BackupWorld } from './back-up.ts'
 
 export type RestoredJournal = Awaited<ReturnType<typeof restoreJournal>>
 
@@ -65,7 +65,9 @@ export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
       hint: 'Is the address right? It is where backup.json lies. Nothing was changed.',
     })
   }
-  if (isHere) refuseOtherJournal(list, folder, store)
+  const identity = isHere ? readIfThere(join(folder, IDENTITY_FILE))?.toString().trim() : undefined
+  const hint = 'Name the backup of this one. Nothing was changed.'
+  if (identity !== undefined) refuseOtherJournal(list, identity, store.destination, hint)
   const seals = listedIn(folder, 'skip')
   const there = new Set(list.segments.map(({ segment }) => segment))
   const lost = [...seals.keys()].filter(
@@ -114,19 +116,6 @@ function refuseWhole(journal: Journal): void {
     {
       hint: 'Name an empty folder with --data-dir, or rebuild the warehouse from this journal with `jobtide replay`. Nothing was changed.',
     },
-  )
-}
-
-function refuseOtherJournal(
-  { journal_id: there }: BackupList,
-  folder: string,
-  { destination }: ObjectStore,
-): void {
-  const here = readIfThere(join(folder, IDENTITY_FILE))?.toString().trim()
-  if (here === undefined || here === there) return
-  throw new ConfigError(
-    `${destination} is the backup of another journal (${there}; the one here is ${here})`,
-    { hint: 'Name the backup of this one. Nothing was changed.' },
   )
 }
 

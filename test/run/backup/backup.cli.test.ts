@@ -45,6 +45,14 @@ const segmentsOf = (site: Site) =>
 const listOf = (place: string) =>
   JSON.parse(readFileSync(join(place, 'backup.json'), 'utf8')) as Record<string, unknown>
 
+/** Puts the data directory of before an extraction back after it. */
+async function goBack(site: Site, extract: () => Promise<unknown>): Promise<void> {
+  cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
+  await extract()
+  rmSync(site.dataDir, { recursive: true })
+  cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+}
+
 /** The rows of every table that models make, as one hash each. */
 async function tablesOf(site: Site): Promise<unknown[]> {
   const tables = await site.query<{ name: string }>(
@@ -193,10 +201,7 @@ describe('a backup that cannot be continued', () => {
   it('that knows more than an older copy of the data directory: exit 9 before anything is sent', async () => {
     const { site, place, extract } = await openBackedUp()
     await extract()
-    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
-    await extract()
-    rmSync(site.dataDir, { recursive: true })
-    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    await goBack(site, extract)
     const { requests } = site.simulator.account()
     const { exitCode, stderr } = await site.call(['extract', site.pipeline])
     expect([exitCode, stderr]).toEqual([
@@ -211,10 +216,7 @@ describe('a backup that cannot be continued', () => {
   it('that knows more than an older copy: forget, publish, and a load of a delivery exit with 9 and change nothing; load, build and replay work', async () => {
     const { site, place, run, extract } = await openBackedUp({ companies: 2 })
     await run()
-    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
-    await extract()
-    rmSync(site.dataDir, { recursive: true })
-    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    await goBack(site, extract)
     const id = await somebody(site)
     for (const command of ['load', 'build', 'replay']) await site.json(command)
     await openInbox(join(site.dataDir, 'inbox'), realClock).keep('{}')
