@@ -30,13 +30,11 @@ import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
 import {
-  PENDING_FILE,
   newAmong,
+  pendingIn,
   readPending,
-  removePending,
   together,
   unfinishedSince,
-  writePending,
   type Pending,
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
@@ -114,7 +112,7 @@ async function eraseAll(
   let pending = begun
   const keep = (change: Partial<Pending>) => {
     pending = { ...pending, ...change }
-    writePending(root, pending)
+    writeJson(pendingIn(root), pending)
   }
   // Records the search terms while the data still exists, before any change.
   const terms = new Map([...pending.markers, ...here.markers].map((one) => [one.text, one]))
@@ -169,7 +167,7 @@ async function eraseAll(
     ...unsearchedIn(unsearched),
   ]
   const certificate = certify(world, pending, suppressed, proof, remaining)
-  if (certificate.is_complete) removePending(root)
+  if (certificate.is_complete) removeFile(pendingIn(root))
   return certificate
 }
 
@@ -228,7 +226,7 @@ async function prove(
   const { root } = world.directory
   // The pending erasure names them on purpose, and goes when this proof holds.
   const options = searchIn(world, 'proof', markers)
-  const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
+  const reports = [await searchFolder(root, options, pendingIn(root))]
   for (const folder of linkedFoldersIn(root)) reports.push(await searchFolder(folder, options))
   for (const target of targets) {
     const isReached = stores.some((one) => one.destination === target.to && one.problem === null)

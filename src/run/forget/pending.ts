@@ -8,13 +8,14 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { readIfThere, readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
+import { readIfThere, readJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
 import { refuseOtherFormat } from '../../support/json.ts'
 import { CERTIFICATES } from '../data-directory.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
+export const pendingIn = (root: string) => join(root, PENDING_FILE)
 
 /** A text that identifies a person. */
 export interface Marker {
@@ -55,8 +56,8 @@ const pendingSchema = z.strictObject({
 export type Pending = z.infer<typeof pendingSchema>
 
 /** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
-export function readPending(dataDir: string): Pending | null {
-  const path = join(dataDir, PENDING_FILE)
+export function readPending(root: string): Pending | null {
+  const path = pendingIn(root)
   if (readIfThere(path) === null) return null
   const value = readJson(path)
   refuseOtherFormat(path, value, PENDING_FORMATS)
@@ -65,16 +66,6 @@ export function readPending(dataDir: string): Pending | null {
   throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {
     hint: 'Remove it, and run `jobtide forget` with the same people again.',
   })
-}
-
-/** Keeps what is left to do. @throws StorageError when the disk refuses */
-export function writePending(dataDir: string, pending: Pending): void {
-  writeJson(join(dataDir, PENDING_FILE), pending)
-}
-
-/** Nothing is left to do. @throws StorageError when the disk refuses */
-export function removePending(dataDir: string): void {
-  removeFile(join(dataDir, PENDING_FILE))
 }
 
 /** Combines what an earlier erasure left with the current request. */
@@ -126,7 +117,7 @@ export function wasGone(root: string, destination: string): boolean {
 
 /** When the erasure that is not complete yet began, milliseconds since 1970 UTC; null where none is. */
 export function unfinishedSince(root: string): number | null {
-  const pending = join(root, PENDING_FILE)
+  const pending = pendingIn(root)
   if (!existsSync(pending)) return null
   const all = certificatesIn(root)
   const first = all[all.findLastIndex((one) => one.is_complete) + 1]
