@@ -55,18 +55,6 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
   })
 })
 
-describe('a run with another question than the unfinished one before it', () => {
-  it('says how many pages it leaves behind, and asks only for what it needs', async () => {
-    const simulator = await simulate(EVENTS)
-    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
-    await nights.night(NOW)
-    const recent = jobOver(['org_a'], { window: 7 })
-    const report = await nights.night(NOW + MINUTE, { job: { ...recent, creditsLimit: null } })
-    expect(report).toMatchObject({ resumed: false, leftBehind: 6, endedEarly: null })
-    expect(report.extract.credits).toBe(0)
-  })
-})
-
 describe('a budget of 100 credits a month', () => {
   it('is shared by all runs of the month, and resets on the first of the next', async () => {
     const simulator = await simulate(EVENTS)
