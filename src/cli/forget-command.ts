@@ -4,7 +4,6 @@
  */
 
 import { basename, resolve } from 'node:path'
-import { journalBackupFrom } from '../config.ts'
 import type { Erasable } from '../load/suppression.ts'
 import { readRows } from '../plan/organizations.ts'
 import { skippedOf, tellSkipped } from '../plan/skipped-lines.ts'
@@ -16,7 +15,6 @@ import { absoluteAddress, withoutSlash } from '../publish/store/open-store.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/search.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import { declaredBackups } from '../run/pipelines.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT } from '../support/errors.ts'
@@ -67,14 +65,7 @@ export async function exportPersonCommand(context: Context, profileId: string): 
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
   const targets: ErasureWorld['targets'] = (known) =>
     targetsOf(context.directory.root, pipeline, known)
-  const { environment, directory } = context
-  const said = journalBackupFrom(environment)
-  const named = pipeline === undefined ? [] : [pipeline]
-  return {
-    ...runWorld(context),
-    targets,
-    declaredBackups: () => declaredBackups(named, said, directory.root),
-  }
+  return { ...runWorld(context), targets }
 }
 
 function requestOf(

@@ -57,7 +57,7 @@ function writePage(
   tables: readonly CatalogueTable[],
   path: string,
 ): { path: string; bytes: number } {
-  refuseOwnPlace(directory, path, 'a page of tables')
+  refuseOwnPlace(directory.root, path, 'a page of tables', { allowed: directory.reports })
   refuseForeignPage(path, 'page of the tables of Jobtide', CATALOGUE_TITLE)
   const shown = tables
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { prometheusText } from '../observe/metrics.ts'
 import { ranAt, runsOf } from '../plan/judge.ts'
-import { rememberNotBegun } from '../run/not-begun.ts'
-import { readFreshness, type Freshness } from '../run/pipelines.ts'
+import { readFreshness, rememberNotBegun, type Freshness } from '../run/pipelines.ts'
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import {
   ConfigError,

@@ -3,7 +3,9 @@
  * warehouse from a verified snapshot.
  */
 
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { s3EndpointFrom } from '../config.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -25,7 +27,7 @@ import {
   type RestoreReport,
 } from '../publish/restore.ts'
 import { neverPublished } from '../publish/retention.ts'
-import type { Step } from '../publish/scratch.ts'
+import { withScratch, type Step } from '../publish/scratch.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import {
@@ -39,9 +41,7 @@ import { knownBackups } from '../run/backup/backup-target.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
-import { withTemporaryFolder } from '../run/temporary-folder.ts'
-import { makeFolders } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument, onDisk } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
@@ -105,10 +105,9 @@ async function provenBackups(context: Context): Promise<ProvenBackup[]> {
   const journal = openJournal(directory.journal, clock)
   const proven: ProvenBackup[] = []
   for (const target of knownBackups(directory.root, journal)) {
-    const problems = await withTemporaryFolder('verify', (folder) => {
-      onDisk(folder, () => makeFolders(folder))
-      return proveBackup(target, journal, runWorld(context), join(folder, 'segment'))
-    })
+    const problems = await withTemporaryFolder((folder) =>
+      proveBackup(target, journal, runWorld(context), join(folder, 'segment')),
+    )
     proven.push({ place: target.place, problems })
   }
   return proven
@@ -133,6 +132,12 @@ function journalValues({ segments, bytes, losses }: JournalState): object {
   return { segments, bytes, segmentsWithAcceptedLosses: [...losses.keys()] }
 }
 
+/** Works in a folder outside the data directory, which may be read-only or remote. */
+function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = join(tmpdir(), `jobtide-verify-${randomUUID()}`)
+  return withScratch(folder, () => work(folder))
+}
+
 /** Opens the snapshot at an address for `prove`. */
 async function proving<T>(
   context: Context,
@@ -144,7 +149,7 @@ async function proving<T>(
   const { destination, snapshotId } = splitSnapshotUrl(url)
   const store = await openStore(destination, storeOptionsFor(context, url, options))
   const onProgress = (step: Step) => progress.show({ stage: 'verify', ...step })
-  return withTemporaryFolder('verify', (scratchFolder) =>
+  return withTemporaryFolder((scratchFolder) =>
     prove({ store, snapshotId, scratchFolder, signal, onProgress }),
   )
 }

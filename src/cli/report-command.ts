@@ -35,7 +35,7 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const isFolder = options.by !== undefined
   const name = `${windowName(window)}${ofList}${isFolder ? '-by-organization' : '.html'}`
   const path = resolve(options.out ?? join(directory.reports, name))
-  refuseOwnPlace(directory, path, 'a report')
+  refuseOwnPlace(directory.root, path, 'a report', { allowed: directory.reports })
   if (isFolder) refuseFileName('--out', path, 'Name a folder, or leave out --by.')
   if (isFolder) return writeFolder(context, { window, list, path, writtenAt: now })
   const { data, bytes } = await whileReading(context, (warehouse) =>

@@ -11,7 +11,7 @@ import {
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
-import { unfinishedSince } from '../run/forget/certificates.ts'
+import { unfinishedSince } from '../run/forget/pending.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { defaultPipeline } from '../run/pipeline-file.ts'

@@ -248,7 +248,7 @@ function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string
 /** The named place, else that of the environment, else the one that all pipelines share. */
 function targetOf({ environment, directory }: Context, place: string | undefined): BackupTarget {
   const said = place ?? journalBackupFrom(environment)
-  const declared = declaredBackups([], undefined, directory.root)
+  const declared = declaredBackups(directory.root)
   if (typeof said === 'string') {
     const absolute = absolutePlace(said, place === undefined ? directory.root : '.')
     return declared.find((target) => target.place === absolute) ?? { place: absolute, s3: {} }

@@ -22,12 +22,12 @@ export interface LeftOut {
 /**
  * Deletes the rows that the list excludes. The bytes stay in the file until it is rewritten, which `ops.suppression`
  * records.
- * @param also people who may only be in the user's own tables
+ * @param also people who may only be in the user's own tables, and further texts that name people in answers
  */
 export async function leaveOut(
   warehouse: Warehouse,
   suppression: Suppression,
-  also: readonly string[] = [],
+  also: { readonly profileIds: readonly string[]; readonly isNamed: IsNamed } = NO_ONE,
 ): Promise<LeftOut> {
   const people: string[] = []
   const known = await warehouse.stream('select distinct profile_id from job_change_events')
@@ -38,20 +38,24 @@ export async function leaveOut(
   const before = await followed(warehouse)
   await follow(warehouse, before.list, false)
   const rows = await deleteErasable(warehouse, {
-    profileIds: [...new Set([...people, ...also])],
+    profileIds: [...new Set([...people, ...also.profileIds])],
     eventsBefore: suppression.eventsBefore,
     // A value that was nested too deeply to be kept is a fixed text, which is not JSON and names no person.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
-  const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, suppression.coversText)
+  const isNamed: IsNamed = (text, member) =>
+    suppression.coversText(text, member) || also.isNamed(text, member)
+  const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, isNamed)
   const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
   const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)
   return { people: people.length, rows: all }
 }
 
+const NO_ONE = { profileIds: [], isNamed: () => false }
+
 /** Removes the parts of a warehouse's answers that name people. @returns how many answers */
-export async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
+async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
   for (const { id, body, isAbout } of named) {
     const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''

@@ -13,7 +13,6 @@ import type { Lookup, CollectQuestion } from '../plan/collection.ts'
 import { readRows } from '../plan/organizations.ts'
 import { skippedOf, type SkippedLines } from '../plan/skipped-lines.ts'
 import type { CollectSpec } from '../plan/pipeline.ts'
-import type { Question } from '../plan/plan.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
@@ -44,12 +43,6 @@ export interface Collection extends Omit<CollectQuestion, 'lookups'> {
 }
 
 const CHECK = 'Correct the request; nothing was sent.'
-
-/** The question of a pipeline that asks nothing of job changes. */
-export function noJobChanges(pipeline: string): Question {
-  const window = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
-  return { pipeline, organizations: [], eventTypes: [], ...window }
-}
 
 /**
  * Resolves the requests of a pipeline file; reads and checks a list that it names.

@@ -106,17 +106,19 @@ export function refuseFileName(option: string, path: string, hint: string): void
 }
 
 /**
- * Refuses to write `what` for people where Jobtide keeps its own files; its folder of reports is for that. @throws
- * ConfigError
+ * Refuses to write `what` where Jobtide keeps its own files.
+ * @param allowed a folder of its own for just that
+ * @throws ConfigError
  */
 export function refuseOwnPlace(
-  { root, reports }: Pick<DataDirectory, 'root' | 'reports'>,
+  root: string,
   path: string,
   what: string,
+  { hint = 'Name another place; nothing was changed.', allowed = '' } = {},
 ): void {
-  const own = ownEntryAt(root, path)
-  if (own === null || own === reports) return
+  const own = path === root ? root : ownEntryAt(root, path)
+  if (own === null || own === allowed) return
   throw new ConfigError(`${what} cannot go to ${path}: Jobtide keeps its own files in ${own}`, {
-    hint: 'Name another place; nothing was changed.',
+    hint,
   })
 }

@@ -5,11 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
 import { ownTables } from '../model/build-state.ts'
-import {
-  loadIntoPostgres,
-  postgresTables,
-  type LoadedTable,
-} from '../publish/postgres/load-tables.ts'
+import { loadIntoPostgres, postgresTables } from '../publish/postgres/load-tables.ts'
 import { readJson, writeJson } from '../support/atomic-file.ts'
 import { ConfigError, expectedError, type JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -25,13 +21,6 @@ import type { RunWorld } from './stages.ts'
 /** The schema that is loaded where none is named. */
 export const DEFAULT_SCHEMA = 'jobtide'
 
-export interface DatabaseReport {
-  /** Without user and password. */
-  readonly database: string
-  readonly schema: string
-  readonly tables: readonly LoadedTable[]
-}
-
 type DatabaseWorld = Pick<
   RunWorld,
   'directory' | 'clock' | 'version' | 'environment' | 'stop' | 'onProgress'
@@ -42,7 +31,7 @@ export async function loadDatabase(
   warehouse: Warehouse,
   { to, schema, tables: names }: DatabaseTarget,
   world: DatabaseWorld,
-): Promise<DatabaseReport> {
+) {
   const { directory, clock, version, environment = {}, stop, onProgress } = world
   const address = postgresAddress(to, environment)
   const tables = await tablesToExport(warehouse, names)
@@ -62,10 +51,15 @@ export async function loadDatabase(
     signal: stop,
     onProgress: (step) => onProgress({ stage: 'export', ...step }),
   })
-  return { database: address.shown, schema, tables: loaded }
+  return {
+    /** Without user and password. */
+    database: address.shown,
+    schema,
+    tables: loaded,
+  }
 }
 
-export interface DatabaseOutcome extends DatabaseReport {
+export interface DatabaseOutcome extends Awaited<ReturnType<typeof loadDatabase>> {
   /** Why nothing was loaded there; null where it was. */
   readonly problem: JobtideError | null
 }
@@ -113,24 +107,28 @@ function remember(root: string, memory: Memory): void {
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
   const folder = folderIn(root)
   const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
-  return names.toSorted().map((name) => {
-    const path = join(folder, name)
-    return { path, memory: memorySchema.safeParse(readJson(path)).data ?? null }
-  })
+  const paths = names.toSorted().map((name) => join(folder, name))
+  return paths.map((path) => ({
+    path,
+    memory: memorySchema.safeParse(readJson(path)).data ?? null,
+  }))
 }
 
 /** The databases that this data directory loaded, as an erasure names them; opens none of them. */
 export function databasesToErase(root: string): StoreFindings[] {
-  return remembered(root).map(({ path, memory }) => ({
-    destination: memory === null ? path : nameOf(memory),
-    problem: memory === null ? DAMAGED : null,
-    snapshots: [],
-    tables: [],
-  }))
+  return remembered(root).map(findingOf)
 }
 
-const DAMAGED = 'damaged: which database was loaded is not known; remove it, and export there again'
-const nameOf = ({ at, schema }: Memory) => `${at} (schema ${schema})`
+function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): StoreFindings {
+  const nothing = { snapshots: [], tables: [] }
+  if (memory !== null) {
+    const destination = `${memory.at} (schema ${memory.schema})`
+    return { destination, problem: null, ...nothing }
+  }
+  const problem =
+    'damaged: which database was loaded is not known; remove it, and export there again'
+  return { destination: path, problem, ...nothing }
+}
 
 /**
  * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
@@ -141,19 +139,18 @@ export async function eraseInDatabases(
   world: DatabaseWorld,
 ): Promise<StoreFindings[]> {
   const findings: StoreFindings[] = []
-  for (const { path, memory } of remembered(world.directory.root)) {
-    if (memory === null) {
-      findings.push({ destination: path, problem: DAMAGED, snapshots: [], tables: [] })
-      continue
-    }
-    const found = { destination: nameOf(memory), snapshots: [], tables: [] }
+  for (const one of remembered(world.directory.root)) {
+    let found = findingOf(one)
     try {
-      findings.push({ ...found, ...(await eraseInDatabase(warehouse, memory, world)) })
+      if (one.memory !== null) {
+        found = { ...found, ...(await eraseInDatabase(warehouse, one.memory, world)) }
+      }
     } catch (error) {
       world.stop.throwIfAborted()
-      const problem = `${expectedError(error).message}; where it is gone for good, remove ${path}`
-      findings.push({ ...found, problem })
+      const { message } = expectedError(error)
+      found = { ...found, problem: `${message}; where it is gone for good, remove ${one.path}` }
     }
+    findings.push(found)
   }
   return findings
 }

@@ -38,22 +38,19 @@ import { openTarget, preflightStage, type RunWorld } from './stages.ts'
 
 export type FindingState = 'ok' | 'warning' | 'problem'
 
-/** The result of one check. */
-export interface Finding {
-  readonly check: string
-  readonly state: FindingState
-  /** The finding, in a few words. */
-  readonly found: string
-  /** What to do about it, unless all is well; null if nothing. */
-  readonly hint: string | null
-}
+export type Finding = ReturnType<typeof finding>
 
+/**
+ * The result of one check.
+ * @param found in a few words
+ * @param hint what to do about it, unless all is well; null if nothing
+ */
 export function finding(
   check: string,
   state: FindingState,
   found: string,
   hint: string | null = null,
-): Finding {
+) {
   return { check, state, found, hint }
 }
 

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, extname, join, relative, resolve } from 'node:path'
-import { refuseDamaged, type SkippedLines } from '../plan/skipped-lines.ts'
+import { refuseDamaged } from '../plan/skipped-lines.ts'
 import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
@@ -13,25 +13,12 @@ const TEMPLATES = join(packageRoot, 'config', 'init')
 const LIST = 'organizations.csv'
 const PIPELINE = join('pipelines', 'nightly.yaml')
 
-interface MadeFolder {
-  readonly folder: string
-  /** Those that were there stay unchanged. */
-  readonly files: readonly { readonly path: string; readonly isNew: boolean }[]
-  /** Organisations in the list; null if it has example lines, which must be replaced. */
-  readonly organizations: number | null
-  /** Lines of it that name none. */
-  readonly skipped: readonly SkippedLines[]
-}
-
 /**
  * Makes what is missing in `folder`, and changes nothing that is there.
  * @param listFile the list to copy; undefined: that of the folder, or one with two lines to replace
  * @throws ConfigError where the list cannot be read, or another one is in its place; nothing was written then
  */
-export async function makeProjectFolder(
-  folder: string,
-  listFile: string | undefined,
-): Promise<MadeFolder> {
+export async function makeProjectFolder(folder: string, listFile: string | undefined) {
   const root = resolve(folder)
   if (existsSync(root) && realpathSync(root) === realpathSync(packageRoot)) {
     throw new ConfigError(`${root} is the folder of Jobtide itself`, {
@@ -60,8 +47,15 @@ export async function makeProjectFolder(
     if (isNew) createFile(path, content)
     return { path, isNew }
   })
-  const organizations = read?.organizations.length ?? null
-  return { folder: root, files, organizations, skipped: read?.skipped ?? [] }
+  return {
+    folder: root,
+    /** Those that were there stay unchanged. */
+    files,
+    /** Organisations in the list; null if it has example lines, which must be replaced. */
+    organizations: read?.organizations.length ?? null,
+    /** Lines of the list that name none. */
+    skipped: read?.skipped ?? [],
+  }
 }
 
 // A pipe can be read only once, and the list is read before it is copied.

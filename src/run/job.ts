@@ -28,8 +28,8 @@ import { ConfigError } from '../support/errors.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
 import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
-import { noJobChanges, readCollection, type Collection } from './collection.ts'
-import { ownEntryAt } from './data-directory.ts'
+import { readCollection, type Collection } from './collection.ts'
+import { refuseOwnPlace } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
@@ -223,7 +223,9 @@ function collected(
   organizationsFile: string,
   skipped: readonly SkippedLines[],
 ): Asked {
-  const question = noJobChanges(pipeline)
+  // It asks nothing of job changes.
+  const ever = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
+  const question = { pipeline, organizations: [], eventTypes: [], ...ever }
   const asked = { question, collection, organizationsFile, skipped }
   return { ...asked, isBundled: false, duplicates: 0, watch: [] }
 }
@@ -330,22 +332,16 @@ function snapshotTarget(
   const named = override ?? snapshot?.to
   if (overrides.publish === false || named === undefined) return null
   const to = absoluteDestination(named, override === undefined ? dataDir : '.')
-  refuseOwnFolder(to, dataDir)
+  if (isFolderAddress(to)) {
+    // A publish empties some of these folders, an erasure removes others: readers would lose every snapshot.
+    const hint = 'Name another folder, such as snapshots; nothing was sent.'
+    refuseOwnPlace(resolve(dataDir), to, 'snapshots', { hint })
+  }
   const s3 = snapshot?.s3 ?? {}
   checkS3Options(s3)
   const spark = sparkBuildOf(spec.build, overrides.engine)
   const keep = parseKeep(snapshot?.keep ?? 30)
   return { to, keep, current: snapshot?.current ?? true, s3, spark }
-}
-
-// A publish empties some of them, an erasure removes others: readers would lose every snapshot.
-function refuseOwnFolder(to: string, dataDir: string): void {
-  const root = resolve(dataDir)
-  const own = isFolderAddress(to) ? (to === root ? root : ownEntryAt(root, to)) : null
-  if (own === null) return
-  throw new ConfigError(`snapshots cannot go to ${to}: Jobtide keeps its own files in ${own}`, {
-    hint: 'Name another folder, such as snapshots; nothing was sent.',
-  })
 }
 
 /** An s3:// address as it is, a folder made absolute from `base`. */

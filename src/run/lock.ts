@@ -75,15 +75,8 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
   }
 }
 
-/** A process that works in a data directory. */
-export interface Holder {
-  /** Null for a command about none. */
-  readonly pipeline: string | null
-  readonly text: string
-}
-
 /** Which process works in `dataDir`; null when none does. */
-export async function holderOf(dataDir: string): Promise<Holder | null> {
+export async function holderOf(dataDir: string) {
   const paths = pathsIn(dataDir)
   return (await isProcessLockHeld(paths.work)) ? readHolder(paths.holder) : null
 }
@@ -137,16 +130,15 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
 }
 
 // The note is missing if the holder has just begun, or just ended.
-function readHolder(path: string): Holder {
+function readHolder(path: string) {
   const note = Object(readJson(path)) as Record<string, unknown>
+  /** Null for a command about none. */
   const pipeline = typeof note['pipeline'] === 'string' ? note['pipeline'] : null
   if (typeof note['command'] !== 'string') return { pipeline, text: 'another process' }
   const of = pipeline === null ? '' : ` of pipeline ${pipeline}`
   const { command, process: pid, host, since } = note
-  return {
-    pipeline,
-    text: `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`,
-  }
+  const text = `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`
+  return { pipeline, text }
 }
 
 /** Refuses a folder in which Jobtide would remove or replace what it did not make, before anything is made. */

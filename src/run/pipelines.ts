@@ -4,25 +4,33 @@
  */
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { z } from 'zod'
 import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { coverageReport, wantedOf, type Wanted } from '../plan/coverage-report.ts'
 import type { Schedule } from '../plan/due.ts'
-import { judge, type JudgedPipeline, type Judgement, type JudgingOptions } from '../plan/judge.ts'
+import {
+  judge,
+  ranAt,
+  runsOf,
+  type JudgedPipeline,
+  type Judgement,
+  type JudgingOptions,
+} from '../plan/judge.ts'
 import type { NotifySpec } from '../plan/pipeline-fields.ts'
 import { readableParts, type ReadableParts } from '../plan/pipeline.ts'
 import { packageRoot } from '../support/assets.ts'
-import { isoInstant, type Clock } from '../support/clock.ts'
+import { readJson, writeJson } from '../support/atomic-file.ts'
+import { isoInstant, minuteText, type Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
-import { absolutePlace, eachOnce, type BackupTarget } from './backup/backup-target.ts'
+import { eachOnce, type BackupTarget } from './backup/backup-target.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { unfinishedSince } from './forget/certificates.ts'
+import { unfinishedSince } from './forget/pending.ts'
 import { readBackupTarget, readJob, type Job } from './job.ts'
-import { holderOf } from './lock.ts'
-import { judgeNotBegun } from './not-begun.ts'
+import { LOCK_FOLDER, holderOf } from './lock.ts'
 import { pipelineFile, pipelineFilesIn, unlessWrong } from './pipeline-file.ts'
 
 /** A pipeline, and its job where its file is in reach and says one. */
@@ -119,23 +127,12 @@ export function partsOf(argument: string): ReadableParts {
   }
 }
 
-/**
- * Where pipelines back the journal up, each place once. A file that is wrong counts for nothing here.
- * @param named pipelines in addition to those in ./pipelines
- * @param said what JOBTIDE_JOURNAL_BACKUP names
- */
-export function declaredBackups(
-  named: readonly string[],
-  said: string | false | undefined,
-  dataDir: string,
-): BackupTarget[] {
-  const files = [...named, ...pipelineFilesIn(resolve('pipelines'))]
-  const overrides = [{}, { journalBackup: said }]
-  const declared = files.flatMap((file) =>
-    overrides.flatMap((one) => unlessWrong(() => readBackupTarget(file, one, dataDir)) ?? []),
+/** Where the pipelines in ./pipelines back the journal up, each place once. A file that is wrong counts for nothing here. */
+export function declaredBackups(dataDir: string): BackupTarget[] {
+  const files = pipelineFilesIn(resolve('pipelines'))
+  return eachOnce(
+    files.flatMap((file) => unlessWrong(() => readBackupTarget(file, {}, dataDir)) ?? []),
   )
-  const place = typeof said === 'string' ? absolutePlace(said, dataDir) : null
-  return eachOnce([...declared, ...(place === null ? [] : [{ place, s3: {} }])])
 }
 
 export interface Freshness {
@@ -207,4 +204,38 @@ function pendingErasure({ root }: DataDirectory): Judgement[] {
       since,
     },
   ]
+}
+
+/** The last run of each pipeline that ended before it began, such as one without a key: the journal knows only runs that began. */
+const notBegunSchema = z.record(z.string(), z.object({ at: z.int(), exit_code: z.int() }))
+
+const notBegunIn = ({ root }: Pick<DataDirectory, 'root'>) =>
+  join(root, LOCK_FOLDER, 'not-begun.json')
+
+/** Remembers such a run. @param end at: milliseconds since 1970 UTC */
+export function rememberNotBegun(
+  directory: Pick<DataDirectory, 'root'>,
+  pipeline: string,
+  end: { readonly at: number; readonly exit_code: number },
+): void {
+  const path = notBegunIn(directory)
+  if (!existsSync(dirname(path))) return
+  writeJson(path, { ...notBegunSchema.safeParse(readJson(path)).data, [pipeline]: end })
+}
+
+/** Those of these pipelines whose last run could not begin. */
+function judgeNotBegun(
+  directory: DataDirectory,
+  pipelines: readonly JudgedPipeline[],
+  history: History,
+): Judgement[] {
+  const known = notBegunSchema.safeParse(readJson(notBegunIn(directory))).data ?? {}
+  return pipelines.flatMap(({ name }) => {
+    const end = known[name]
+    if (end === undefined || end.at <= ranAt(runsOf(history, name))) return []
+    const { at: since, exit_code: code } = end
+    const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code} before it began`
+    const hint = `\`jobtide doctor\` names the cause; then \`jobtide run ${name}\`.`
+    return [{ id: 'last_run_failed', pipeline: name, message, hint, runId: null, since }]
+  })
 }

@@ -5,9 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
-import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
-import type { BuildReport } from '../model/build.ts'
 import { readState } from '../model/build-state.ts'
 import { MADE_FROM_MODEL } from '../model/tables.ts'
 import { ConfigError, JobtideError, LockedError } from '../support/errors.ts'
@@ -26,11 +24,6 @@ export type RebuildWorld = Pick<
   'directory' | 'ownFolder' | 'clock' | 'logger' | 'stop' | 'onProgress'
 >
 
-export interface Rebuilt {
-  readonly load: LoadReport
-  readonly build: BuildReport
-}
-
 /**
  * Rebuilds the warehouse. The caller holds the lock of the data directory.
  * @param own what a user made in the old one
@@ -40,7 +33,7 @@ export function rebuildWarehouse(
   journal: Journal,
   world: RebuildWorld,
   own: 'refuse' | 'drop' = 'refuse',
-): Promise<Rebuilt> {
+) {
   const { warehouse: path } = world.directory
   return rebuild(journal, world, async (made) => {
     if (own === 'refuse') refuseOwn(path, await ownIn(path, made, world.logger))
@@ -67,7 +60,7 @@ async function rebuild(
   journal: Journal,
   world: RebuildWorld,
   place: (rebuilt: string) => Promise<void>,
-): Promise<Rebuilt> {
+) {
   const { logger, directory } = world
   const path = `${directory.warehouse}.replay`
   removeDatabase(path)

@@ -111,19 +111,7 @@ function namesOf(history: History, organizations: readonly OrganizationRef[]): S
   return new Set(organizations.map((organization) => canonicalName(history.ids, organization)))
 }
 
-export interface OpenRun {
-  readonly runId: string
-  readonly batchesLeft: number
-  readonly pagesOfThemBought: number
-  /** True on another day, or for another question: batches that had not begun are planned again. */
-  readonly restPlannedAgain: boolean
-  /** Charged for the run so far, or perhaps charged. */
-  readonly creditsBought: number
-  /** The expected cost of the remaining pages; null if nothing in the list was read to its end. */
-  readonly creditsToCome: number | null
-  /** The least number of remaining pages: a begun batch with more has at least one. */
-  readonly pagesAtLeast: number
-}
+export type OpenRun = NonNullable<ReturnType<typeof remainingPlan>>['openRun']
 
 /**
  * Finds the open run that the next one goes on with, and plans only what is left of it.
@@ -135,7 +123,7 @@ export function remainingPlan(
   history: History,
   plan: Plan,
   times: { readonly nowMs: number; readonly serverNowMs: number },
-): { readonly openRun: OpenRun; readonly plan: Plan } | null {
+) {
   const how = beginning(history, question, times.nowMs)
   if (how.kind === 'new') return null
   const { run } = how
@@ -161,9 +149,13 @@ export function remainingPlan(
       runId: run.started.run_id,
       batchesLeft: left.length,
       pagesOfThemBought: sum(left.map(pagesBought)),
+      /** True on another day, or for another question: batches that had not begun are planned again. */
       restPlannedAgain: how.kind === 'carried-on',
+      /** Charged for the run so far, or perhaps charged. */
       creditsBought: run.creditsCommitted,
+      /** The expected cost of the remaining pages; null if nothing in the list was read to its end. */
       creditsToCome,
+      /** The least number of remaining pages: a begun batch with more has at least one. */
       pagesAtLeast: left.filter((one) => one.pages > 0 && one.hasMore).length,
     },
   }

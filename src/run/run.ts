@@ -25,7 +25,6 @@ import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { checkBackup } from './backup/back-up.ts'
-import { eachOnce, knownBackups } from './backup/backup-target.ts'
 import { beginCollection, beginRun, closingOf, type BegunRun, type RunCommand } from './begin.ts'
 import { loadDatabases, problemIn, type DatabaseOutcome } from './databases.ts'
 import type { Job } from './job.ts'
@@ -129,7 +128,7 @@ async function attempt(
 ): Promise<Omit<RunReport, 'durationMs'>> {
   const { job, command, world, session } = given
   const { clock } = world
-  const { journal, writer, history: before, spentBefore } = session
+  const { journal, writer, history: before, spentBefore, backups } = session
   const { collection } = job
   // Before a credit is spent, because the load would refuse, and erased people must not be requested.
   const suppression =
@@ -141,10 +140,6 @@ async function attempt(
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
   await session.bringUp()
-  const backups = eachOnce([
-    ...job.backups,
-    ...knownBackups(world.directory.root, journal, before.runs),
-  ])
   const about = { job, command, history: before, writer, clock, spentBefore, backups }
   const begun =
     collection === null || suppression === null

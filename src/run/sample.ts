@@ -5,24 +5,13 @@ import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
 import type { JobtideError } from '../support/errors.ts'
 import { shuffled } from '../support/numbers.ts'
-import { beginRun, closingOf, type BegunRun } from './begin.ts'
+import { beginRun, closingOf } from './begin.ts'
 import type { Job } from './job.ts'
 import { extraction, type Service } from './run.ts'
 import { withSession } from './session.ts'
 import type { RunWorld } from './stages.ts'
 
-export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehind'> {
-  readonly runId: string
-  readonly pipeline: string
-  /** The pace at which the rest will be bought; null where the service sets it. */
-  readonly requestsPerSecond: number | null
-  /** Credits of the run so far, including earlier attempts. */
-  readonly creditsOfRun: number
-  /** The sample, and the projection of the whole run. */
-  readonly progress: ExtractProgress
-  /** The budget that ended the sample; null if it was read to its end. */
-  readonly endedEarly: JobtideError | null
-}
+export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
 
 /**
  * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline goes on with the others.
@@ -30,16 +19,11 @@ export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehi
  * @returns also what a sample shows that needs more pages than the budget allows
  * @throws JobtideError as a run does
  */
-export async function sampleRun(
-  job: Job,
-  count: number,
-  service: Service,
-  world: RunWorld,
-): Promise<SampleReport> {
+export async function sampleRun(job: Job, count: number, service: Service, world: RunWorld) {
   const { clock, random } = world
   return withSession(job, 'plan', world, async (session) => {
-    const { history, writer } = session
-    const begun = await beginRun({ job, command: 'plan', history, writer, clock })
+    const { history, writer, backups } = session
+    const begun = await beginRun({ job, command: 'plan', history, writer, clock, backups })
     const { run, organizations, leftBehind } = begun
     const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
     // Those that an earlier sample could not finish come first: others would cost as much again.
@@ -47,14 +31,18 @@ export async function sampleRun(
     const others = unread.filter(({ pages }) => pages === 0)
     const drawn = [...begunBefore, ...shuffled(others, random)].slice(0, count)
     let progress: ExtractProgress | null = null
-    const reportOf = (now: ExtractProgress, endedEarly: JobtideError | null): SampleReport => ({
+    const reportOf = (now: ExtractProgress, endedEarly: JobtideError | null) => ({
       runId: run.started.run_id,
       pipeline: job.pipeline,
       organizations,
       leftBehind,
+      /** The pace at which the rest will be bought; null where the service sets it. */
       requestsPerSecond: job.requestsPerSecond,
+      /** Credits of the run so far, including earlier attempts. */
       creditsOfRun: run.creditsCommitted + now.credits,
+      /** The sample, and the projection of the whole run. */
       progress: now,
+      /** The budget that ended the sample; null if it was read to its end. */
       endedEarly,
     })
     try {

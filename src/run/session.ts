@@ -17,14 +17,13 @@ import { JobtideError, messageOf } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { backUp, checkBackup, type BackupWorld } from './backup/back-up.ts'
-import { readMemory, type BackupTarget } from './backup/backup-target.ts'
+import { eachOnce, knownBackups, readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import { LOADED, spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import { rebuildOlder } from './rebuild.ts'
 import type { RunWorld } from './stages.ts'
-import { removeLeftFolders } from './temporary-folder.ts'
 
 export interface Session {
   readonly journal: Journal
@@ -41,6 +40,8 @@ export interface Session {
   readonly backUp: (within?: ObjectStore | null) => Promise<JobtideError | null>
   /** Credits spent before the journal began; see lost-journal.ts. */
   readonly spentBefore: readonly SpentBefore[]
+  /** Every place that the journal is or was backed up to. */
+  readonly backups: readonly BackupTarget[]
 }
 
 /** The warehouse as a command found it: nothing was changed in it yet. */
@@ -71,7 +72,6 @@ export async function withJournal<T>(
     onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
   })
   try {
-    await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
     if (losses === 'refuse') notedList(journal)
@@ -193,7 +193,10 @@ export function withSession<T>(
         const history = readHistory(journal)
         addSpentBefore(history, spentBefore)
         if (forgetPause) await forgetPauses(history, writer, world)
-        return await work({ journal, writer, history, warehouse, bringUp, backUp, spentBefore })
+        const known = knownBackups(world.directory.root, journal, history.runs)
+        const places = eachOnce([...backups, ...known])
+        const parts = { journal, writer, history, warehouse, bringUp, backUp, spentBefore }
+        return await work({ ...parts, backups: places })
       } finally {
         warehouse.close()
         // Closing seals the segment, which a full disk refuses; the lock is given back all the same.

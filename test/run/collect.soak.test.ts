@@ -1,7 +1,6 @@
 /** Pipelines of `kind: collect` whose service, budget or process fails: nothing is asked twice, and nothing is lost. */
 
 import { writeFileSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { done } from '../helpers/run-cli.ts'
@@ -55,36 +54,6 @@ describe('a pipeline of kind collect', () => {
     expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 7 }])
     expect(site.simulator.account()).toMatchObject({ credits: 7, by_status: { 400: 1, 503: 1 } })
     expect(await ledger(site)).toEqual([{ credits: 7, requests: 10 }])
-  })
-
-  it('keeps no addresses, telephone numbers or people of a page', async () => {
-    const site = await openCollection()
-    await site.json('run', site.pipeline)
-    const [row] = await site.query<{ n: number }>(
-      `select count(*) as n from answers where body like '%info@%' or body like '%"employees"%'`,
-    )
-    expect(row?.n).toBe(0)
-  })
-
-  it('killed at 12 random moments, asks for no company twice except those in flight', async () => {
-    const site = await openCollection(
-      { companies: 60, faults: [{ slow: { delay_ms: 30 }, times: 'always' }] },
-      ['limits: { concurrency: 2 }'],
-    )
-    for (let kills = 0; kills < 12; kills += 1) {
-      const running = site.start(['extract', site.pipeline])
-      await setTimeout(400 + 40 * kills)
-      running.process.kill('SIGKILL')
-      await running.ended
-    }
-    await site.json('run', site.pipeline)
-    const { requests, credits } = site.simulator.account()
-    expect(requests).toBeLessThanOrEqual(60 + 12 * 2)
-    expect(await site.query('select count(*) as n from company_profiles')).toEqual([{ n: 60 }])
-    const [known] = await ledger(site)
-    // Requests in flight are in doubt, and count as billed.
-    expect(known?.credits).toBeGreaterThanOrEqual(credits)
-    expect(known?.credits).toBeLessThanOrEqual(credits + 12 * 2)
   })
 
   it('exits with 2 if nothing in the list exists, and with 5 if the service answers nothing', async () => {

@@ -12,19 +12,22 @@ vi.setConfig({ testTimeout: 300_000 })
 
 const MAIL = /"(?:info|ceo)@[^"]+"/g
 
-/** How many mail addresses the journal of a data directory has. */
-function mailsIn(dataDir: string): number {
+/** The bodies in the journal of a data directory. */
+function bodiesIn(dataDir: string): string {
   const journal = openJournal(`${dataDir}/journal`, realClock)
   const bodies = journal
     .segments()
     .flatMap((segment) => [...journal.read(segment)].map((frame) => frame.payload().toString()))
-  return bodies.join('').match(MAIL)?.length ?? 0
+  return bodies.join('')
 }
 
-it('contacts are in no stored answer unless a pipeline says contacts: true', async () => {
+const mailsIn = (dataDir: string) => bodiesIn(dataDir).match(MAIL)?.length ?? 0
+
+it('contacts and people of a page are in no stored answer; contacts are if a pipeline says contacts: true', async () => {
   const site = await openCollection({ companies: 3 })
   done(await site.call(['extract', site.pipeline]))
   expect(mailsIn(site.dataDir)).toBe(0)
+  expect(bodiesIn(site.dataDir)).not.toContain('"employees"')
   writeFileSync(site.pipeline, `${readFileSync(site.pipeline, 'utf8')}contacts: true\n`)
   const other = `${site.folder}/other`
   done(await site.call(['extract', site.pipeline, '--data-dir', other]))

@@ -1,6 +1,11 @@
-/** A budget too small for one day: what later days continue, and what they never buy again. */
+/**
+ * A budget too small for one day: what later days continue, and what they never buy again. And clocks that were all ahead for one
+ * night: what is reported, voided and read again.
+ */
 
 import { describe, expect, it } from 'vitest'
+import { runReport } from '../../src/cli/run-result.ts'
+import { readIntervals } from '../../src/journal/coverage.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
@@ -50,18 +55,6 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
   })
 })
 
-describe('a run with another question than the unfinished one before it', () => {
-  it('says how many pages it leaves behind, and asks only for what it needs', async () => {
-    const simulator = await simulate(EVENTS)
-    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
-    await nights.night(NOW)
-    const recent = jobOver(['org_a'], { window: 7 })
-    const report = await nights.night(NOW + MINUTE, { job: { ...recent, creditsLimit: null } })
-    expect(report).toMatchObject({ resumed: false, leftBehind: 6, endedEarly: null })
-    expect(report.extract.credits).toBe(0)
-  })
-})
-
 describe('a budget of 100 credits a month', () => {
   it('is shared by all runs of the month, and resets on the first of the next', async () => {
     const simulator = await simulate(EVENTS)
@@ -78,5 +71,27 @@ describe('a budget of 100 credits a month', () => {
     expect(third.endedEarly).toBe(null)
     expect(third.extract.credits).toBe(100)
     expect(simulator.account().credits).toBe(PAGES * 10)
+  })
+})
+
+describe('a night on which all clocks are 30 days ahead', () => {
+  it('is detected by the next run: the report says so, and the night after that reads the void time again', async () => {
+    const simulator = await simulate(manyEvents(100, { detectedDaysAgo: 100 }))
+    const nights = nightsOf(simulator, jobOver(['org_a']))
+    const coverage = () => readIntervals(readHistory(nights.journal).coverage.get('org_a') ?? [])
+    await nights.night(NOW)
+    const wrong = await nights.night(NOW + 30 * DAY)
+    expect(wrong.extract.clockTrouble).toBe(null)
+    expect(coverage()).toMatchObject([{ to: NOW + 30 * DAY }])
+    const found = await nights.night(NOW + 14 * DAY)
+    expect(found.extract.clockTrouble).toMatchObject({
+      wentBack: { from: NOW + 30 * DAY, to: NOW + 14 * DAY, voidAfter: NOW },
+    })
+    const facts = JSON.stringify(runReport(found).sections)
+    expect(facts).toMatch(/coverage after 20\d\d-\S+ \S+ is void, and the next run reads it again/)
+    expect(coverage()).toMatchObject([{ to: NOW }])
+    const after = await nights.night(NOW + 15 * DAY)
+    expect(after.extract.clockTrouble).toBe(null)
+    expect(coverage()).toMatchObject([{ to: NOW + 15 * DAY }])
   })
 })

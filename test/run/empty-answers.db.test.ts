@@ -2,58 +2,34 @@
  * A service that gives empty answers for a while, over HTTP and complete runs: no event is missing once it works again.
  */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { coverageReport, gapsOf, wantedOf } from '../../src/plan/coverage-report.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { NOW, anEvent, standingClock } from '../simulator/simulator-fixture.ts'
-import { jobOver, nightsOf } from './nights-fixture.ts'
-
-interface Asked {
-  readonly page: number
-  readonly days_ago?: number
-  readonly organization_ids: readonly string[]
-  readonly event_type?: string
-}
+import { NOW, anEvent } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf, servePages, type Asked } from './nights-fixture.ts'
 
 /** A service with these events that gives empty answers while `isIll` says so. */
 async function service(events: readonly JobChangeEvent[]) {
-  const clock = standingClock()
-  const account = { credits: 0, asked: [] as Asked[], people: new Set<string>() }
+  const people = new Set<string>()
   const health: { isIll: (asked: Asked) => boolean } = { isIll: () => false }
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const asked = JSON.parse(body) as Asked
-      const { page, days_ago: days = Infinity, organization_ids: ids, event_type: type } = asked
-      const found = events
-        .filter(({ organization }) => ids.includes(organization.organization_id))
-        .filter(({ event_type }) => type === undefined || event_type === type)
-        .filter(({ detected_at: at }) => Date.parse(at) <= clock.nowMs)
-        .filter(({ detected_at: at }) => Date.parse(at) > clock.nowMs - days * DAY)
-      const shown = health.isIll(asked) ? [] : found
-      const data = shown.slice(page * 50 - 50, page * 50)
-      account.asked.push(asked)
-      for (const { person } of data) account.people.add(person.profile_id)
-      const price = data.length > 0 ? 10 : 0
-      account.credits += price
-      const pagination = { page, limit: 50, has_more: shown.length > page * 50 }
-      response.writeHead(200, { date: new Date(clock.nowMs).toUTCString() })
-      response.end(
-        JSON.stringify({ success: true, message: 'ok', data, pagination, credit_used: price }),
-      )
-    })
+  const served = await servePages((asked) => {
+    const { page, days_ago: days = Infinity, organization_ids: ids, event_type: type } = asked
+    const { nowMs } = served.clock
+    const found = events
+      .filter(({ organization }) => ids?.includes(organization.organization_id))
+      .filter(({ event_type }) => type === undefined || event_type === type)
+      .filter(({ detected_at: at }) => Date.parse(at) <= nowMs)
+      .filter(({ detected_at: at }) => Date.parse(at) > nowMs - days * DAY)
+    const shown = health.isIll(asked) ? [] : found
+    const data = shown.slice(page * 50 - 50, page * 50)
+    for (const { person } of data) people.add(person.profile_id)
+    return { data, has_more: shown.length > page * 50 }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  const missing = () =>
-    events.filter(({ person: { profile_id: id } }) => !account.people.has(id)).length
-  return { url: `http://127.0.0.1:${port}`, clock, account, health, missing }
+  const missing = () => events.filter(({ person: { profile_id: id } }) => !people.has(id)).length
+  return { ...served, health, missing }
 }
 
 /** Events of an organisation, one for each of these days before NOW. */
@@ -110,7 +86,7 @@ it('one of three batches of a first read gets empty answers: the next night read
   const events = names.flatMap((name) => eventsOf(name, [300, 200, 20]))
   const { health, missing, account, ...of } = await service(events)
   const runs = nightsOf(of, jobOver(names))
-  health.isIll = ({ organization_ids: ids }) => ids.includes('org_7')
+  health.isIll = ({ organization_ids: ids }) => ids?.includes('org_7') === true
   const { unknownList, endedEarly } = await runs.night(NOW)
   expect([unknownList, endedEarly]).toEqual([null, null])
   expect(missing()).toBe(150)

@@ -1,11 +1,8 @@
-/** Questions with filters, from the service to the tables and through kills: the command line against a simulator. */
+/** Questions with filters, from the service to the tables: the command line against a simulator. */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openJournal } from '../../src/journal/journal.ts'
-import { readHistory } from '../../src/journal/read-history.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { callCli, done, openSite, pipelineText, type Site } from '../helpers/run-cli.ts'
 
 const IN_GB = ['geo_country_code: gb']
@@ -97,40 +94,4 @@ describe('a pipeline file with filters that the service refuses', () => {
     }
     expect(site.simulator.account().requests).toBe(0)
   })
-})
-
-it('a run killed in a filtered batch buys no page of its journal twice', async () => {
-  const now = Date.now()
-  const site = await openSite({
-    companies: 30,
-    events: 6_000,
-    clock: { ...realClock, now: () => now },
-    pipelineLines: ['title: Manager'],
-    faults: [{ slow: { delay_ms: 60 }, times: 'always' }],
-  })
-  const args = ['extract', site.pipeline, '--concurrency', '1']
-  for (const pages of [2, 4]) {
-    const running = site.start(args)
-    const timer = setInterval(() => {
-      if (site.simulator.account().charged_pages >= pages) running.process.kill('SIGKILL')
-    }, 5)
-    const { signal } = await running.ended
-    clearInterval(timer)
-    expect(signal).toBe('SIGKILL')
-  }
-  done(await site.run(args))
-  const journal = openJournal(join(site.dataDir, 'journal'), realClock)
-  const records = journal.segments().flatMap((segment) => [...journal.read(segment)])
-  const bought = records.flatMap(({ record }) =>
-    record.kind === 'page_received' ? [`${record.batch_id} ${record.page}`] : [],
-  )
-  expect(bought.length).toBeGreaterThan(6)
-  expect(new Set(bought).size).toBe(bought.length)
-  const history = readHistory(journal)
-  expect(history.runs.size).toBe(1)
-  expect(history.coverage.size).toBe(0)
-  expect(history.filtered.get('title=Manager')?.coverage.size).toBe(30)
-  // An answer in flight at a kill is paid for, and in doubt.
-  const { charged_pages: charged } = site.simulator.account()
-  expect(charged - bought.length).toBeLessThanOrEqual(2)
 })

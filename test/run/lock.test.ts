@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -11,6 +12,7 @@ import { describe, expect, it } from 'vitest'
 import { acquireLock, holderOf, type LockRequest } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { isProcessLockHeld, tryProcessLock } from '../../src/warehouse/process-lock.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 function take(dataDir: string, command: string, more: Partial<LockRequest> = {}) {
@@ -153,6 +155,15 @@ describe('the lock of a data directory', () => {
     const held = await take(dataDir, 'run', { maxWaitMs: 1 })
     expect((await holderOf(dataDir))?.text).toContain('jobtide run')
     held.release()
+  })
+
+  it('is free if its file is removed while another process checks it', async () => {
+    const path = join(temporaryFolder(), 'lock')
+    const lock = await tryProcessLock(path)
+    lock?.release()
+    const isHeld = isProcessLockHeld(path)
+    rmSync(path)
+    expect(await isHeld).toBe(false)
   })
 
   it('says what is in its place if it cannot be recreated', async () => {

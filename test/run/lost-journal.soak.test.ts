@@ -119,7 +119,7 @@ it('that is older together with its data directory buys nothing if a snapshot kn
   expect(exitCode, stderr).toBe(7)
   expect(stderr).toMatch(
     new RegExp(
-      `is older than what readers of \\S+ see: it knows of 20 credits, and .* of ${credits}`,
+      `is older than what readers of \\S+ see: it knows of 20 credits, but .* of ${credits}`,
     ),
   )
   expect(stderr).toContain('Put the newer one back')

@@ -1,44 +1,20 @@
 /** A service with endless pages, in a complete run over HTTP: the exit code and the cost of the run. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runValues } from '../../src/cli/run-result.ts'
 import type { JobtideError } from '../../src/support/errors.ts'
-import { anEvent, standingClock } from '../simulator/simulator-fixture.ts'
-import { jobOver, nightsOf } from './nights-fixture.ts'
-
-/** The part of a request on which its answer depends. */
-interface Asked {
-  readonly page: number
-  readonly days_ago?: number
-  readonly organization_ids?: readonly string[]
-}
+import { anEvent } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf, servePages, type Asked } from './nights-fixture.ts'
 
 /** A server whose pages are all full and promise more, and stay the same; with `isEmpty` all pages are empty. */
 async function endless(isEmpty: (asked: Asked) => boolean, pagePrice = 10) {
-  let credits = 0
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const asked = JSON.parse(body) as Asked
-      const { page, organization_ids: [organization = 'org_1'] = [] } = asked
-      const persons = Array.from({ length: isEmpty(asked) ? 0 : 50 }, (_, i) => `per_${page}_${i}`)
-      const data = persons.map((person) => anEvent({ person, organization }))
-      const price = data.length > 0 ? pagePrice : 0
-      credits += price
-      const pagination = { page, limit: 50, has_more: data.length > 0 }
-      response.writeHead(200, { date: new Date(clock.nowMs).toUTCString() })
-      response.end(
-        JSON.stringify({ success: true, message: 'ok', data, pagination, credit_used: price }),
-      )
-    })
-  })
-  const clock = standingClock()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, clock, credits: () => credits }
+  const { account, ...service } = await servePages((asked) => {
+    const { page, organization_ids: [organization = 'org_1'] = [] } = asked
+    const people = Array.from({ length: isEmpty(asked) ? 0 : 50 }, (_, i) => `per_${page}_${i}`)
+    const data = people.map((person) => anEvent({ person, organization }))
+    return { data, has_more: data.length > 0 }
+  }, pagePrice)
+  return { ...service, credits: () => account.credits }
 }
 
 it('pages that cost 20 exceed a budget of 10 once: the next run knows the price, and sends nothing', async () => {

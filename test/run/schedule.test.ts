@@ -27,16 +27,8 @@ const BROKEN: KnownPipeline = {
 function scheduleAt(startMs: number) {
   const clock = virtualClock(startMs)
   const history = emptyHistory()
-  const pipeline = {
-    name: 'nightly',
-    argument: 'nightly',
-    schedule: { cron: '15 2 * * *', timezone: 'UTC' },
-    wanted: null,
-    problem: null,
-    isExpected: true,
-    job: null,
-    notify: null,
-  } satisfies KnownPipeline
+  const schedule = { cron: '15 2 * * *', timezone: 'UTC' }
+  const pipeline: KnownPipeline = { ...BROKEN, schedule, problem: null, isExpected: true }
   const site = {
     clock,
     began: [] as string[],

@@ -3,7 +3,7 @@
  * and the events stay, and a run asks only for newer events. Skipped where there is no /proc: README.md says why.
  */
 
-import { appendFileSync, existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { searchFolder } from '../../src/run/forget/search.ts'
@@ -111,29 +111,5 @@ it.skipIf(!existsSync('/proc/self/cwd')).each(ERASURES)(
     expect(await events(restored)).toBe(before + later)
     expect(site.simulator.account().charged_pages).toBe(1)
     if (erased === 'one-erased') expect(await filesWith(restored, NAMES)).toEqual([])
-  },
-)
-
-it.skipIf(!existsSync('/proc/self/cwd'))(
-  'a directory of 0.15.0 without journal.backup.json: forget is incomplete until a pipeline names the place, and then erases the person everywhere',
-  async () => {
-    const site = await siteOf('0.15.0', 'nobody-erased')
-    rmSync(join(site.dataDir, 'journal.backup.json'))
-    const forget = ['forget', OTHER, '--yes', '--pipeline', 'test.yaml', '--json']
-    const partly = await site.call(...forget)
-    expect([partly.exitCode, JSON.parse(partly.stdout)]).toMatchObject([
-      7,
-      // This backup is in the data directory, which is searched.
-      {
-        remaining: [
-          expect.stringMatching(/it is missing, so where the journal is backed up/),
-          expect.stringMatching(/data\/backup\/.* still names a person/),
-        ],
-      },
-    ])
-    expect((await filesWith(site, [OTHER])).length).toBeGreaterThan(0)
-    appendFileSync(join(site.folder, 'test.yaml'), 'journal: { backup: backup }\n')
-    expect(JSON.parse(done(await site.call(...forget)).stdout)).toMatchObject({ is_complete: true })
-    expect(await filesWith(site, [OTHER])).toEqual([])
   },
 )

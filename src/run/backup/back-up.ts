@@ -10,27 +10,22 @@ import { listedIn } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { prefixedStore, type ObjectStore } from '../../publish/store/object-store.ts'
-import { isFolderAddress, openStore } from '../../publish/store/open-store.ts'
+import { openStore } from '../../publish/store/open-store.ts'
 import { readIfThere } from '../../support/atomic-file.ts'
 import { EXIT, ConfigError, JobtideError, StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { countText } from '../../support/numbers.ts'
-import type { ErasureWorld } from '../forget/search.ts'
-import type { SnapshotTarget } from '../job.ts'
 import type { RunWorld } from '../stages.ts'
 import {
   JOURNAL_FOLDER,
   LIST_KEY,
   NEVER,
   SEGMENTS_PREFIX,
-  backupTarget,
   contentSha256,
   describeJournal,
-  eachOnce,
   generationOf,
   isProven,
   knownBackups,
-  lostMemory,
   memoryOf,
   readBackupList,
   readMemory,
@@ -98,25 +93,14 @@ export async function backUp(
   journal: Journal,
   world: BackupWorld,
   within: ObjectStore | null = null,
-): Promise<void> {
-  const here = describeJournal(journal, world)
-  await backUpInto(() => openBackup(target, world, 'write', within), target, here, journal, world)
-}
-
-/** Backs up what `here` describes, as {@link backUp} does. */
-export async function backUpInto(
-  open: () => Promise<ObjectStore>,
-  target: BackupTarget,
-  here: BackupList,
-  journal: Journal,
-  world: BackupWorld,
+  here: BackupList = describeJournal(journal, world),
 ): Promise<void> {
   const { root } = world.directory
   const known = readMemory(root).find(({ place }) => place === target.place)
   const isSame = known?.content_sha256 === contentSha256(here) && known.problem === null
   if (isSame || here.segments.length === 0) return
   try {
-    await copy(await open(), here, journal, world)
+    await copy(await openBackup(target, world, 'write', within), here, journal, world)
     remember(root, journal, memoryOf(target, here))
   } catch (error) {
     const reason = messageOf(error)
@@ -170,7 +154,7 @@ async function copy(
 }
 
 /** Removes the segments that a backup does not name, and old object versions, for good. @returns how many could not be removed */
-export async function removeOthers(
+async function removeOthers(
   store: ObjectStore,
   { segments }: BackupList,
   { clock }: Pick<BackupWorld, 'clock'>,
@@ -187,21 +171,18 @@ export async function removeOthers(
  * Refuses the backup of another journal, and one that knows more than the journal here, which is then an older copy.
  * @throws ConfigError for the one, StorageError for the other
  */
-export function refuseOther(
+function refuseOther(
   there: BackupList,
   { folder, segments }: Pick<Journal, 'folder' | 'segments'>,
   { directory, clock }: Pick<BackupWorld, 'directory' | 'clock'>,
   place: string,
 ): void {
-  const id = journalIdentity(folder, clock.now())
-  if (there.journal_id !== id) {
-    throw new ConfigError(
-      `${place} is the backup of another journal (${there.journal_id}; the one here is ${id})`,
-      {
-        hint: 'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent or changed.',
-      },
-    )
-  }
+  refuseOtherJournal(
+    there,
+    journalIdentity(folder, clock.now()),
+    place,
+    'Name another place: `journal: {backup: …}` in the pipeline, or JOBTIDE_JOURNAL_BACKUP. To go on with that journal instead, run `jobtide restore-journal` in an empty data directory. Nothing was sent or changed.',
+  )
   const known = new Set([...listedIn(folder, 'skip').keys(), ...segments()])
   const unknown = there.segments.filter(({ segment }) => !known.has(segment))
   const erased = generationOf(readIfThere(join(directory.root, SUPPRESSED_FILE))?.toString())
@@ -215,6 +196,20 @@ export function refuseOther(
     {
       hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent or changed.',
     },
+  )
+}
+
+/** @param here the identity of the journal here @throws ConfigError for the backup of another one */
+export function refuseOtherJournal(
+  { journal_id: there }: BackupList,
+  here: string,
+  place: string,
+  hint: string,
+): void {
+  if (there === here) return
+  throw new ConfigError(
+    `${place} is the backup of another journal (${there}; the one here is ${here})`,
+    { hint },
   )
 }
 
@@ -274,25 +269,6 @@ export async function fetchSegment(
   return isProven(path, segment) ? null : `${where} is not as it was written`
 }
 
-interface Place extends BackupTarget {
-  /** Whether the journal was backed up there; other places must be checked. */
-  readonly isKnown: boolean
-}
-
-/** Every place that may hold a backup, even if journal.backup.json is lost: noted, named by pipelines, or below a destination. */
-function placesOf(
-  { directory, declaredBackups }: ErasureWorld,
-  journal: Journal,
-  targets: readonly SnapshotTarget[],
-): Place[] {
-  const known = knownBackups(directory.root, journal)
-  const below = targets.flatMap((target) => backupTarget(undefined, target, directory.root) ?? [])
-  return eachOnce([
-    ...known.map((one) => ({ ...one, isKnown: true })),
-    ...[...declaredBackups(), ...below].map((one) => ({ ...one, isKnown: false })),
-  ])
-}
-
 /**
  * Checks every backup before an erasure changes anything: otherwise half an erasure could be left that this version, or
  * this copy of the journal, cannot finish. A place that is out of reach or damaged does not stop the erasure in the
@@ -300,78 +276,63 @@ function placesOf(
  * @throws ConfigError for the backup of a newer version
  * @throws StorageError for one that knows more than this journal
  */
-export async function refuseNewerBackups(
-  world: ErasureWorld,
-  journal: Journal,
-  targets: readonly SnapshotTarget[],
-): Promise<void> {
-  if (journal.segments().length === 0) return
-  for (const place of placesOf(world, journal, targets)) {
-    const there = await listAt(place, journal, world).catch((error: unknown) => {
+export async function refuseNewerBackups(world: BackupWorld, journal: Journal): Promise<void> {
+  for (const target of knownBackups(world.directory.root, journal)) {
+    const there = await listAt(target, world).catch((error: unknown) => {
       if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
       return null
     })
-    if (there?.list && there.isOurs) refuseOther(there.list, journal, world, place.place)
+    if (there?.journal_id === journalIdentity(journal.folder, world.clock.now())) {
+      refuseOther(there, journal, world, target.place)
+    }
   }
 }
 
-/** The list of the backup there, and whether it is of this journal. */
-async function listAt(place: Place, { folder }: Journal, world: ErasureWorld) {
-  const list = (await readBackupList(await openBackup(place, world, 'read')))?.list ?? null
-  const isOurs = list !== null && list.journal_id === journalIdentity(folder, world.clock.now())
-  return { list, isOurs }
+async function listAt(target: BackupTarget, world: BackupWorld): Promise<BackupList | null> {
+  return (await readBackupList(await openBackup(target, world, 'read')))?.list ?? null
 }
 
 /**
  * Applies an erasure to the backups: uploads the rewritten segments, and deletes all others with their old object versions.
  * The remaining objects are proved to be the segments here, which are searched here.
- * @param targets where snapshots were published
  * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
  * @returns what is left, a sentence for each place
  */
 export async function eraseInBackups(
-  world: ErasureWorld,
+  world: BackupWorld,
   journal: Journal,
-  targets: readonly SnapshotTarget[],
   isLast: boolean,
 ): Promise<string[]> {
-  const lost = lostMemory(world.directory.root, journal)
-  const erased: string[][] = []
-  for (const place of placesOf(world, journal, targets)) {
-    const left = await eraseIn(place, journal, world, isLast, lost !== null)
-    if (left !== null) erased.push(left.map((problem) => `${place.place}: ${problem}`))
+  const left: string[] = []
+  for (const target of knownBackups(world.directory.root, journal)) {
+    const problem = await eraseIn(target, journal, world, isLast)
+    if (problem !== null) left.push(`${target.place}: ${problem}`)
   }
-  return lost !== null && erased.length === 0 ? [lost] : erased.flat()
+  return left
 }
 
-/** @returns what is left to do there; null where there is no backup of this journal */
+/** @returns what is left to do there; null for nothing */
 async function eraseIn(
-  place: Place,
+  target: BackupTarget,
   journal: Journal,
-  world: ErasureWorld,
+  world: BackupWorld,
   isLast: boolean,
-  isMemoryLost: boolean,
-): Promise<string[] | null> {
+): Promise<string | null> {
   try {
-    const { list: there, isOurs } = await listAt(place, journal, world)
-    if (!place.isKnown && !isOurs) return null
-    const known = readMemory(world.directory.root).find((one) => one.place === place.place)
+    const there = await listAt(target, world)
+    const known = readMemory(world.directory.root).find(({ place }) => place === target.place)
     if (there === null && known !== undefined && known.backed_up_at !== null) {
-      return [`the backup is not there: mount its disk. ${IF_GONE}`]
+      return `the backup is not there: mount its disk. ${IF_GONE}`
     }
     // Nothing of another journal is removed.
-    if (there !== null) refuseOther(there, journal, world, place.place)
-    const store = await openBackup(place, world, 'write')
+    if (there !== null) refuseOther(there, journal, world, target.place)
     const here = describeJournal(journal, world, isLast)
-    await backUpInto(() => Promise.resolve(store), place, here, journal, world)
-    const count = await removeOthers(store, here, world)
-    return count === 0 ? [] : [`${countText(count, 'old segment')} could not be removed`]
+    await backUp(target, journal, world, null, here)
+    const count = await removeOthers(await openBackup(target, world, 'write'), here, world)
+    return count === 0 ? null : `${countText(count, 'old segment')} could not be removed`
   } catch (error) {
     if (!(error instanceof JobtideError)) throw error
-    const isNowhere = isFolderAddress(place.place) || !isMemoryLost
-    if (!(error instanceof PublishError)) return [error.message]
-    if (!place.isKnown && isNowhere) return null
-    return [place.isKnown ? `${error.message}. ${IF_GONE}` : error.message]
+    return error instanceof PublishError ? `${error.message}. ${IF_GONE}` : error.message
   }
 }
 

@@ -12,7 +12,7 @@ import type { Journal } from '../../journal/journal.ts'
 import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
-import { parseSeals, readSealBytes, type SealedSegment } from '../../journal/seals.ts'
+import { parseSeals, readSealBytes } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
@@ -24,7 +24,7 @@ import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { CERTIFICATES, ownEntryAt, type DataDirectory } from '../data-directory.ts'
+import { CERTIFICATES, refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
@@ -64,12 +64,8 @@ export function absolutePlace(place: string, dataDir: string): string {
     throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint })
   }
   if (!isFolderAddress(address)) return withoutSlash(address)
-  const root = resolve(dataDir)
-  const own = address === root ? root : ownEntryAt(root, address)
-  if (own === null) return address
-  throw new ConfigError(`the journal cannot be backed up to ${address}: ${own} is Jobtide's own`, {
-    hint,
-  })
+  refuseOwnPlace(resolve(dataDir), address, 'the backup of the journal', { hint })
+  return address
 }
 
 const memorySchema = z.object({
@@ -124,32 +120,14 @@ export function knownBackups(
   return known.map(({ place, s3 }) => ({ place, s3 }))
 }
 
-/** Why it is unknown whether a backup exists; null if it is known. */
-export function lostMemory(root: string, journal: Journal): string | null {
-  if (readFile(root) !== null || notedBackups(journal) !== null) return null
-  const state = existsSync(memoryPath(root)) ? 'damaged' : 'missing'
-  // Journals from before 0.17 record that a run backed up, but not where.
-  const wasMade = runsOf(journal).some(
-    ({ finished }) => finished?.stage_seconds?.backup !== undefined,
-  )
-  return state === 'damaged' || wasMade
-    ? `${memoryPath(root)}: it is ${state}, so where the journal is backed up is not known; name the pipeline that does it with --pipeline`
-    : null
+/** Where the newest run that noted its backups made them; null if none did, as before 0.17. */
+function notedBackups(journal: Journal, runs = runsOf(journal)): BackupTarget[] | null {
+  const noted = [...runs.values()].findLast(({ started }) => started.backups !== undefined)
+  return (noted?.started.backups as BackupTarget[] | undefined) ?? null
 }
 
-/** null if no run noted any. */
-function notedBackups(
-  journal: Journal,
-  runs?: ReadonlyMap<string, RunHistory>,
-): BackupTarget[] | null {
-  const noted = [...(runs?.values() ?? runsOf(journal))].findLast(
-    ({ started }) => started.backups !== undefined,
-  )
-  return noted?.started.backups?.map(({ place, s3 }) => ({ place, s3 })) ?? null
-}
-
-function runsOf(journal: Journal): RunHistory[] {
-  return journal.segments().length === 0 ? [] : [...readHistory(journal).runs.values()]
+function runsOf(journal: Journal): ReadonlyMap<string, RunHistory> {
+  return journal.segments().length === 0 ? new Map() : readHistory(journal).runs
 }
 
 /** The targets with their own place. */
@@ -188,24 +166,17 @@ export const NEVER = {
   problem: null,
 } as const
 
-/** The state of a backup, as far as this machine knows. */
-export interface BackupState {
-  readonly place: string
-  readonly backedUpAt: Date | null
-  readonly segments: number
-  /** Sealed segments here that came after it. */
-  readonly missing: number
-  /** Why the last attempt failed; null if it did not. */
-  readonly problem: string | null
-}
+export type BackupState = ReturnType<typeof backupStates>[number]
 
-/** @param sealed how many sealed segments the journal has */
-export function backupStates(root: string, sealed: number): BackupState[] {
+/** The backups, as far as this machine knows. @param sealed how many sealed segments the journal has */
+export function backupStates(root: string, sealed: number) {
   return readMemory(root).map(({ place, backed_up_at: at, segments, problem }) => ({
     place,
     backedUpAt: at === null ? null : new Date(at),
     segments,
+    /** Sealed segments here that came after it. */
     missing: Math.max(0, sealed - segments),
+    /** Why the last attempt failed; null if it did not. */
     problem,
   }))
 }
@@ -264,27 +235,24 @@ export function describeJournal(
   withoutPending = false,
 ): BackupList {
   const seals = readSealBytes(journal.folder)
-  const { [PENDING_FILE]: pending, ...others } = filesOf(directory.root)
-  const files =
-    withoutPending || pending === undefined ? others : { ...others, [PENDING_FILE]: pending }
+  const sealed = seals === null ? [] : [...parseSeals(journal.folder, seals).values()]
+  const files = filesOf(directory.root)
+  if (withoutPending) delete files[PENDING_FILE]
   return {
     format_version: LIST_FORMAT,
     id: newUlid(clock.now()),
     made_at: isoInstant(clock.now()),
     jobtide: version,
     journal_id: journalIdentity(journal.folder, clock.now()),
-    segments: seals === null ? [] : segmentsIn(parseSeals(journal.folder, seals)),
+    // Those that exist; of a segment with an accepted partial loss, the rest.
+    segments: sealed.flatMap(
+      ({ segment, bytes, sha256 }) =>
+        segmentSchema.safeParse({ segment, bytes, sha256 }).data ?? [],
+    ),
     seals: seals?.toString() ?? '',
     suppression_generation: generationOf(files[SUPPRESSED_FILE]),
     files,
   }
-}
-
-/** The existing segments; for a segment with an accepted partial loss, the rest. */
-function segmentsIn(seals: ReadonlyMap<string, SealedSegment>): BackedUpSegment[] {
-  return [...seals.values()].flatMap(
-    ({ segment, bytes, sha256 }) => segmentSchema.safeParse({ segment, bytes, sha256 }).data ?? [],
-  )
 }
 
 function filesOf(root: string): Record<string, string> {
@@ -292,15 +260,16 @@ function filesOf(root: string): Record<string, string> {
   const certificates = existsSync(folder)
     ? readdirSync(folder).filter((name) => name.endsWith('.json'))
     : []
-  const names = [
+  const files: Record<string, string> = {}
+  for (const name of [
     SUPPRESSED_FILE,
     PENDING_FILE,
     ...certificates.map((one) => `${CERTIFICATES}/${one}`),
-  ]
-  const texts = names.map((name) => [name, readIfThere(join(root, name))?.toString()] as const)
-  return Object.fromEntries(
-    texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
-  )
+  ]) {
+    const text = readIfThere(join(root, name))?.toString()
+    if (text !== undefined) files[name] = text
+  }
+  return files
 }
 
 /** The generation of a list of erased people; 0 for none. */

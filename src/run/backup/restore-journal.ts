@@ -1,20 +1,20 @@
 /**
- * Brings a journal back from its backup:
+ * Brings a journal back from its backup, all of it or what it lost:
  *
- *     segments, proved ▶ what keeps erased people out ▶ list of seals ▶ the folder gets its name
+ *     segments, proved ▶ what keeps erased people out ▶ list of seals ▶ the segments get their place
  *
- * Until the last step there is no journal, so no command works with half of one; killed at any point, the command begins again
- * where it was. Of a journal that lost a piece only that is brought back.
+ * A journal that is gone gets its place in one step, so no command works with half of it; of a journal that is here, the list of
+ * seals says what is still lost. Killed at any point, the command goes on where it was.
  */
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../../journal/identity.ts'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { JournalLossError } from '../../journal/loss.ts'
 import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
 import { readSegment } from '../../journal/reader.ts'
-import { SealListError, listedIn, sealsPath } from '../../journal/seals.ts'
+import { SealListError, listedIn, parseSeals, sealsPath } from '../../journal/seals.ts'
 import { monthlyCredits } from '../../journal/spending.ts'
 import { LIST_FORMATS, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
@@ -43,33 +43,19 @@ import {
   type BackupList,
   type BackupTarget,
 } from './backup-target.ts'
-import { fetchSegment, openBackup, type BackupWorld } from './back-up.ts'
+import { fetchSegment, openBackup, refuseOtherJournal, type BackupWorld } from './back-up.ts'
 
-export interface RestoredJournal {
-  readonly place: string
-  /** When the backup was made; ISO 8601, UTC. */
-  readonly madeAt: string
-  readonly segments: number
-  readonly bytes: number
-  /** Segments that were sealed here after the backup, and are lost. */
-  readonly lost: number
-  /** Credits in the journal, and in the newest snapshot next to the backup; null if none is readable. */
-  readonly credits: number
-  readonly creditsPublished: number | null
-}
+export type RestoredJournal = Awaited<ReturnType<typeof restoreJournal>>
 
 /**
  * Restores the journal. The caller holds the lock of the data directory.
- * @throws ConfigError where a whole journal is here, or no backup there, or one of a newer version
+ * @throws ConfigError where a whole journal is here, or no backup there, or one of another journal or a newer version
  * @throws StorageError when the backup lacks a segment, or one is not as it was written; nothing is here then that was not before
  * @throws PublishError when the place cannot be reached
  */
-export async function restoreJournal(
-  target: BackupTarget,
-  world: BackupWorld,
-): Promise<RestoredJournal> {
-  const { directory, clock } = world
-  const journal = openJournal(directory.journal, clock)
+export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
+  const { root, journal: folder } = world.directory
+  const journal = openJournal(folder, world.clock)
   const isHere = journal.segments().length > 0
   if (isHere) refuseWhole(journal)
   const store = await openBackup(target, world, 'read')
@@ -79,33 +65,40 @@ export async function restoreJournal(
       hint: 'Is the address right? It is where backup.json lies. Nothing was changed.',
     })
   }
-  const known = existsSync(sealsPath(journal.folder))
-    ? [...listedIn(journal.folder, 'skip').keys()]
-    : []
+  const identity = isHere ? readIfThere(join(folder, IDENTITY_FILE))?.toString().trim() : undefined
+  const hint = 'Name the backup of this one. Nothing was changed.'
+  if (identity !== undefined) refuseOtherJournal(list, identity, store.destination, hint)
+  const seals = listedIn(folder, 'skip')
   const there = new Set(list.segments.map(({ segment }) => segment))
-  const lost = known.filter(
-    (segment) => !there.has(segment) && !existsSync(join(journal.folder, segment)),
+  const lost = [...seals.keys()].filter(
+    (segment) => !there.has(segment) && !existsSync(join(folder, segment)),
   )
-  if (isHere) await mend(store, list, journal, world)
-  else {
-    const restoring = join(directory.root, 'journal.restoring')
-    await fetchSegments(store, list.segments, restoring, world)
-    // Everything is read before anything is put in place: data of a newer version is left to that version.
-    refuseNewerFiles(list, directory.root)
-    writeFileAtomic(sealsPath(restoring), list.seals)
-    readHistory(openJournal(restoring, clock))
-    place(list, restoring, journal)
-  }
+  const missing = list.segments.filter(({ segment }) => {
+    const { sha256 = null } = seals.get(segment) ?? {}
+    const path = join(folder, segment)
+    return sha256 === null || !existsSync(path) || !isProven(path, { sha256 })
+  })
+  const restoring = join(root, 'journal.restoring')
+  refuseNewer(list, root, restoring)
+  await fetchSegments(store, missing, restoring, world)
+  placeFiles(list, root)
+  // A list that names more than the backup is not replaced.
+  const isListLost = seals.size === 0 && journal.segments().every((segment) => there.has(segment))
+  if (!isHere || isListLost) writeFileAtomic(sealsPath(folder), list.seals)
+  place(list, restoring, folder, isHere)
   journal.check('bytes')
   const memory = memoryOf(target, list)
-  remember(directory.root, journal, memory)
+  remember(root, journal, memory)
   return {
     place: target.place,
+    /** When the backup was made; ISO 8601, UTC. */
     madeAt: list.made_at,
     segments: memory.segments,
     bytes: memory.bytes,
+    /** Segments that were sealed here after the backup, and are lost. */
     lost: lost.length,
     credits: sum([...monthlyCredits(readHistory(journal).spending, null).values()]),
+    /** Credits in the newest snapshot next to the backup; null if none is readable. */
     creditsPublished: await publishedCredits(target, world),
   }
 }
@@ -126,90 +119,65 @@ function refuseWhole(journal: Journal): void {
   )
 }
 
-/** Restores what a journal lost. Whole segments stay, including those after the backup. */
-async function mend(
-  store: ObjectStore,
-  list: BackupList,
-  journal: Journal,
-  world: BackupWorld,
-): Promise<void> {
-  const { folder } = journal
-  const identity = readIfThere(join(folder, IDENTITY_FILE))?.toString().trim()
-  if (identity !== undefined && identity !== list.journal_id) {
-    throw new ConfigError(
-      `${store.destination} is the backup of another journal (${list.journal_id}; the one here is ${identity})`,
-      { hint: 'Name the backup of this one. Nothing was changed.' },
-    )
-  }
-  const seals = listedIn(folder, 'skip')
-  const isWhole = ({ segment }: BackedUpSegment) => {
-    const { sha256 = null } = seals.get(segment) ?? {}
-    const path = join(folder, segment)
-    return sha256 !== null && existsSync(path) && isProven(path, { sha256 })
-  }
-  const missing = list.segments.filter((segment) => !isWhole(segment))
-  refuseNewerFiles(list, dirname(folder))
-  await fetchSegments(store, missing, folder, world, (path) => `${path}.${process.pid}.tmp`)
-  const listed = new Set(list.segments.map(({ segment }) => segment))
-  // A list that names more than the backup is not replaced.
-  const isListLost = seals.size === 0 && journal.segments().every((segment) => listed.has(segment))
-  placeFiles(list, dirname(folder))
-  if (isListLost) writeFileAtomic(sealsPath(folder), list.seals)
-  if (identity === undefined)
-    writeFileAtomic(join(folder, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
-  removeCheckpoint(folder)
-}
-
-/** @param nameOf what a segment is called until it is proved and read; default: as it will be */
+/** Brings segments here, proves and reads them: data of a newer version is left to that version. */
 async function fetchSegments(
   store: ObjectStore,
   segments: readonly BackedUpSegment[],
   folder: string,
   { stop, onProgress }: BackupWorld,
-  nameOf = (path: string) => path,
 ): Promise<void> {
-  onDisk(folder, () => makeFolders(folder))
+  const wanted = new Set(segments.map(({ segment }) => segment))
+  onDisk(folder, () => {
+    makeFolders(folder)
+    // Left by a killed restore of another backup.
+    for (const name of readdirSync(folder).filter((one) => !wanted.has(one))) {
+      rmSync(join(folder, name))
+    }
+  })
   for (const [index, segment] of segments.entries()) {
     stop.throwIfAborted()
     const path = join(folder, segment.segment)
     // Already fetched by a killed restore.
-    if (!existsSync(path) || !isProven(path, segment)) {
-      const fetched = nameOf(path)
-      const problem = await fetchSegment(store, segment, fetched, stop)
-      if (problem !== null) {
-        throw new StorageError(`the backup of the journal is damaged: ${problem}`, {
-          hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
-        })
-      }
-      if (fetched !== path) {
-        // Data of a newer version is left to that version.
-        const records = readSegment(fetched)
-        while (records.next().done !== true);
-        onDisk(path, () => renameSync(fetched, path))
-      }
+    const isFetched = existsSync(path) && isProven(path, segment)
+    const problem = isFetched ? null : await fetchSegment(store, segment, path, stop)
+    if (problem !== null) {
+      throw new StorageError(`the backup of the journal is damaged: ${problem}`, {
+        hint: 'Restore that object if the bucket keeps versions, and run the same command again. Until then nothing is restored.',
+      })
     }
+    const records = readSegment(path)
+    while (records.next().done !== true);
     onProgress({ stage: 'backup', name: 'segments', done: index + 1, total: segments.length })
   }
 }
 
-function refuseNewerFiles({ files }: BackupList, root: string): void {
+/** @throws ConfigError for files of a newer version: they are left to that version */
+function refuseNewer({ files, seals }: BackupList, root: string, restoring: string): void {
+  parseSeals(restoring, Buffer.from(seals))
   const formats = { [SUPPRESSED_FILE]: LIST_FORMATS, [PENDING_FILE]: PENDING_FORMATS }
   for (const [name, read] of Object.entries(formats)) {
     refuseOtherFormat(join(root, name), jsonOrNull(files[name] ?? ''), read)
   }
 }
 
-/** Puts everything into its place. */
-function place(list: BackupList, restoring: string, { folder }: Journal): void {
-  const root = dirname(folder)
-  writeFileAtomic(join(restoring, IDENTITY_FILE), `${list.journal_id}\n`, OWNER_ONLY)
-  placeFiles(list, root)
+/** Gives the fetched segments their place: each in a journal that is here, else the whole folder at once. */
+function place(list: BackupList, restoring: string, folder: string, isHere: boolean): void {
+  const identity = join(isHere ? folder : restoring, IDENTITY_FILE)
+  if (!existsSync(identity)) writeFileAtomic(identity, `${list.journal_id}\n`, OWNER_ONLY)
+  if (isHere) removeCheckpoint(folder)
   onDisk(folder, () => {
-    renameSync(sealsPath(restoring), sealsPath(folder))
-    // It holds no segment, but at most an identity and a checkpoint of the missing ones.
-    rmSync(folder, { recursive: true, force: true })
-    renameSync(restoring, folder)
-    fsyncDirectory(root)
+    if (isHere) {
+      for (const name of readdirSync(restoring)) {
+        renameSync(join(restoring, name), join(folder, name))
+      }
+      fsyncDirectory(folder)
+      rmSync(restoring, { recursive: true })
+    } else {
+      // It holds at most an identity and a checkpoint of the missing segments.
+      rmSync(folder, { recursive: true, force: true })
+      renameSync(restoring, folder)
+    }
+    fsyncDirectory(dirname(folder))
   })
 }
 

@@ -13,7 +13,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
-import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
+import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
 import { removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
@@ -29,19 +29,16 @@ import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
-import { unfinishedSince } from './certificates.ts'
 import {
-  PENDING_FILE,
   newAmong,
+  pendingIn,
   readPending,
-  removePending,
   together,
-  writePending,
+  unfinishedSince,
   type Pending,
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
-  addressesAmong,
   allOf,
   knownOf,
   remainingIn,
@@ -50,32 +47,13 @@ import {
   tell,
   unsearchedIn,
   type ErasureWorld,
+  type Known,
   type SearchReport,
 } from './search.ts'
-import { eraseInTarget, knownDestinations, refuseNewerPlaces, searchTarget } from './snapshots.ts'
+import { eraseInTarget, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 
 /** The report of an erasure, without names. `certificates/forget-<ULID>.json` holds all of it except `path`. */
-export interface Certificate extends Pick<
-  Pending,
-  'events_before' | 'segments' | 'rows' | 'stores'
-> {
-  readonly path: string
-  readonly format_version: 3
-  readonly id: string
-  /** ISO 8601, UTC. */
-  readonly made_at: string
-  readonly jobtide: string
-  /** True if nothing is left anywhere. */
-  readonly is_complete: boolean
-  /** One sentence for each thing that is left. */
-  readonly remaining: readonly string[]
-  /** The keyed hash of each person, as on the suppression list. */
-  readonly people: readonly string[]
-  /** Identifies the suppression list, so that an older one in its place is noticed. */
-  readonly list: ListMark | null
-  /** How many texts were searched for in how many files and bytes, and where one was found. */
-  readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
-}
+export type Certificate = ReturnType<typeof certify>
 
 /** A certificate, and what no file tells. */
 export interface Erasure extends Certificate {
@@ -89,7 +67,7 @@ export interface Erasure extends Certificate {
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
  * @param request no people and null: only unfinished work
  * @returns null when nothing was asked for, and nothing left
- * @param maxWaitMs how long to wait for a process that works in the data directory; a backfill is asked to yield
+ * @param maxWaitMs how long to wait for a process that works in the data directory
  * @throws LockedError when one works there for longer, or reads the warehouse
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
@@ -110,9 +88,9 @@ export async function erase(
     await before.bringUp()
     const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
     const ids = pending?.profile_ids ?? []
-    const here = isEmpty ? nothingKnown(ids) : await bringUpToDate(world, journal, ids)
+    const here = isEmpty ? await knownOf(null, ids) : await loadAndLook(world, journal, ids)
     if (pending !== null) {
-      const certificate = await eraseAll(world, journal, { pending, isNew, isEmpty, here })
+      const certificate = await eraseAll(world, journal, pending, here, { isNew, isEmpty })
       return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }
     }
     if (isEmpty) return null
@@ -122,24 +100,19 @@ export async function erase(
   })
 }
 
-interface Begun {
-  readonly pending: Pending
-  readonly isNew: boolean
-  /** Whether there is neither a journal nor a warehouse yet. */
-  readonly isEmpty: boolean
-  readonly here: Known
-}
-
+/** @param isEmpty whether there is neither a journal nor a warehouse yet */
 async function eraseAll(
   world: ErasureWorld,
   journal: Journal,
-  { pending: begun, isNew, isEmpty, here }: Begun,
+  begun: Pending,
+  here: Known,
+  { isNew, isEmpty }: { readonly isNew: boolean; readonly isEmpty: boolean },
 ): Promise<Certificate> {
   const { root, warehouse } = world.directory
   let pending = begun
   const keep = (change: Partial<Pending>) => {
     pending = { ...pending, ...change }
-    writePending(root, pending)
+    writeJson(pendingIn(root), pending)
   }
   // Records the search terms while the data still exists, before any change.
   const terms = new Map([...pending.markers, ...here.markers].map((one) => [one.text, one]))
@@ -180,7 +153,7 @@ async function eraseAll(
   )
   // A backup holds the pending erasure, with the names of people, only while it is pending.
   const isLast = unreached.length === 0
-  const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, targets, isLast)
+  const leftInBackups = isEmpty ? [] : await eraseInBackups(world, journal, isLast)
   tell(world, 'copies')
   await eraseCopies(world)
   tell(world, 'proof')
@@ -194,26 +167,12 @@ async function eraseAll(
     ...unsearchedIn(unsearched),
   ]
   const certificate = certify(world, pending, suppressed, proof, remaining)
-  if (certificate.is_complete) removePending(root)
+  if (certificate.is_complete) removeFile(pendingIn(root))
   return certificate
 }
 
-interface Known {
-  readonly markers: Pending['markers']
-  /** Ids without any data here. */
-  readonly notHere: readonly string[]
-  /** Pages and handles of the people. */
-  readonly pages: readonly string[]
-  readonly destinations: readonly string[]
-}
-
-function nothingKnown(ids: readonly string[]): Known {
-  const markers = ids.map((text) => ({ text, is_unique: true }))
-  return { markers, notHere: ids, pages: addressesAmong(ids), destinations: [] }
-}
-
 /** Loads the journal, and returns what the warehouse then knows about the people. */
-async function bringUpToDate(
+async function loadAndLook(
   world: ErasureWorld,
   journal: Journal,
   ids: readonly string[],
@@ -223,10 +182,7 @@ async function bringUpToDate(
   await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
-    return {
-      ...(await knownOf(warehouse, ids)),
-      destinations: await knownDestinations(warehouse),
-    }
+    return knownOf(warehouse, ids)
   })
 }
 
@@ -270,7 +226,7 @@ async function prove(
   const { root } = world.directory
   // The pending erasure names them on purpose, and goes when this proof holds.
   const options = searchIn(world, 'proof', markers)
-  const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
+  const reports = [await searchFolder(root, options, pendingIn(root))]
   for (const folder of linkedFoldersIn(root)) reports.push(await searchFolder(folder, options))
   for (const target of targets) {
     const isReached = stores.some((one) => one.destination === target.to && one.problem === null)
@@ -283,25 +239,30 @@ async function prove(
 function certify(
   { directory, clock, version }: ErasureWorld,
   { events_before, segments, rows, stores, markers }: Pending,
-  suppressed: Pick<Certificate, 'people' | 'list'>,
+  suppressed: Awaited<ReturnType<typeof suppress>>,
   proof: Omit<SearchReport, 'unsearched'>,
   remaining: readonly string[],
-): Certificate {
+) {
   const now = clock.now()
   const id = newUlid(now)
   const path = join(directory.root, CERTIFICATES, `forget-${id}.json`)
   const content = {
-    format_version: 3 as const,
+    format_version: 3,
     id,
+    /** ISO 8601, UTC. */
     made_at: isoInstant(now),
     jobtide: version,
+    /** True if nothing is left anywhere. */
     is_complete: remaining.length === 0,
+    /** One sentence for each thing that is left. */
     remaining,
+    // The keyed hash of each person, and the suppression list, so that an older one in its place is noticed.
     ...suppressed,
     events_before,
     segments,
     rows,
     stores,
+    /** How many texts were searched for in how many files and bytes, and where one was found. */
     proof: { texts: markers.length, ...proof },
   }
   writeJson(path, content)

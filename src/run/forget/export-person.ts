@@ -1,6 +1,5 @@
 /** Exports everything known about one person, for a subject access request. */
 
-import { existsSync } from 'node:fs'
 import { openJournal } from '../../journal/journal.ts'
 import { partsNaming } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
@@ -10,10 +9,9 @@ import { ConfigError } from '../../support/errors.ts'
 import { SIGNAL_DELIVERY, nameInTier } from '../../warehouse/catalog.ts'
 import { relationsOf } from '../../warehouse/erase-rows.ts'
 import { asObjects } from '../../warehouse/rows.ts'
-import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
-import { markersOf, namingOf } from './search.ts'
-import { knownDestinations } from './snapshots.ts'
+import { knownOf, namingOf, readingIn } from './search.ts'
 
 type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>
 type Row = Readonly<Record<string, unknown>>
@@ -33,13 +31,10 @@ const SOURCES = [
  */
 export async function exportPerson(world: ExportWorld, profileId: string) {
   const { directory, clock, version } = world
-  const { tables, markers, publishedTo } = existsSync(directory.warehouse)
-    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
-        tables: await rowsAbout(warehouse, profileId),
-        markers: await markersOf(warehouse, [profileId], new Set()),
-        publishedTo: await knownDestinations(warehouse),
-      }))
-    : { tables: {}, markers: [{ text: profileId, is_unique: true }], publishedTo: [] }
+  const { tables, markers, destinations } = await readingIn(directory, async (warehouse) => ({
+    ...(await knownOf(warehouse, [profileId])),
+    tables: warehouse === null ? {} : await rowsAbout(warehouse, profileId),
+  }))
   const { events, answers } = receivedOf(world, profileId, namingOf(markers))
   if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {
     const wasErased = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
@@ -60,7 +55,7 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
     events_as_sent: events,
     answers_as_sent: answers,
     // They may have been copied from there.
-    published_to: publishedTo,
+    published_to: destinations,
   }
 }
 

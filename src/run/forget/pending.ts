@@ -1,18 +1,21 @@
 /**
- * Stores an unfinished erasure in `forget.pending.json`, readable by its owner alone. It names the people, because the final
- * search needs their ids; it is removed when nothing is left.
+ * What a data directory remembers of erasures. `forget.pending.json` holds one that is not complete, readable by its owner alone:
+ * it names the people, because the final search needs their ids, and is removed when nothing is left. Certificates stay.
  */
 
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { readIfThere, readJson, removeFile, writeJson } from '../../support/atomic-file.ts'
+import { readIfThere, readJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
 import { refuseOtherFormat } from '../../support/json.ts'
+import { CERTIFICATES } from '../data-directory.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
+export const pendingIn = (root: string) => join(root, PENDING_FILE)
 
 /** A text that identifies a person. */
 export interface Marker {
@@ -53,8 +56,8 @@ const pendingSchema = z.strictObject({
 export type Pending = z.infer<typeof pendingSchema>
 
 /** Reads what is left to do; null when nothing is. @throws JobtideError when the file is damaged, or of another version */
-export function readPending(dataDir: string): Pending | null {
-  const path = join(dataDir, PENDING_FILE)
+export function readPending(root: string): Pending | null {
+  const path = pendingIn(root)
   if (readIfThere(path) === null) return null
   const value = readJson(path)
   refuseOtherFormat(path, value, PENDING_FORMATS)
@@ -63,16 +66,6 @@ export function readPending(dataDir: string): Pending | null {
   throw new StorageError(`${path} is damaged: it does not say whom an erasure is about`, {
     hint: 'Remove it, and run `jobtide forget` with the same people again.',
   })
-}
-
-/** Keeps what is left to do. @throws StorageError when the disk refuses */
-export function writePending(dataDir: string, pending: Pending): void {
-  writeJson(join(dataDir, PENDING_FILE), pending)
-}
-
-/** Nothing is left to do. @throws StorageError when the disk refuses */
-export function removePending(dataDir: string): void {
-  removeFile(join(dataDir, PENDING_FILE))
 }
 
 /** Combines what an earlier erasure left with the current request. */
@@ -96,4 +89,37 @@ export function together(earlier: Pending | null, { profileIds, eventsBefore }: 
 /** Those of the ids that no earlier erasure was about. */
 export function newAmong(ids: readonly string[], earlier: Pending | null): string[] {
   return ids.filter((id) => earlier?.profile_ids.includes(id) !== true)
+}
+
+const certificateSchema = z.object({
+  made_at: z.iso.datetime(),
+  is_complete: z.boolean(),
+  stores: z.array(z.object({ destination: z.string(), is_gone: z.boolean().optional() })),
+})
+
+/** Newest last. A damaged one says nothing. */
+function certificatesIn(root: string) {
+  const folder = join(root, CERTIFICATES)
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names
+    .filter((name) => /^forget-.*\.json$/.test(name))
+    .toSorted()
+    .flatMap((name) => certificateSchema.safeParse(readJson(join(folder, name))).data ?? [])
+}
+
+/** Whether the newest certificate about a destination says that it is gone for good. */
+export function wasGone(root: string, destination: string): boolean {
+  const found = certificatesIn(root).flatMap(({ stores }) =>
+    stores.filter((store) => store.destination === destination),
+  )
+  return found.at(-1)?.is_gone === true
+}
+
+/** When the erasure that is not complete yet began, milliseconds since 1970 UTC; null where none is. */
+export function unfinishedSince(root: string): number | null {
+  const pending = pendingIn(root)
+  if (!existsSync(pending)) return null
+  const all = certificatesIn(root)
+  const first = all[all.findLastIndex((one) => one.is_complete) + 1]
+  return first === undefined ? Math.round(statSync(pending).mtimeMs) : Date.parse(first.made_at)
 }

@@ -1,35 +1,23 @@
 /** Finds everything that an erasure would change, and changes nothing. */
 
-import { existsSync } from 'node:fs'
-import type { SegmentFindings } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { answersNaming } from '../../load/leave-out.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { jsonOrNull } from '../../support/json.ts'
-import { countErasable, tablesOf, type RowsByTable } from '../../warehouse/erase-rows.ts'
-import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { databasesToErase } from '../databases.ts'
-import { newAmong, readPending, together, type Pending, type StoreFindings } from './pending.ts'
+import { newAmong, readPending, together, type StoreFindings } from './pending.ts'
 import { cutting, findInJournal } from './rebuild.ts'
-import { knownOf, namingOf, type ErasureWorld } from './search.ts'
-import { findInTarget, knownDestinations } from './snapshots.ts'
+import { knownOf, namingOf, readingIn, type ErasureWorld } from './search.ts'
+import { findInTarget } from './snapshots.ts'
 
-export interface ErasurePlan extends Pick<Pending, 'events_before'> {
-  readonly people: number
-  /** Ids of people without any data here. */
-  readonly not_here: readonly string[]
-  /** Whether an earlier erasure was stopped; what it left undone is in here. */
-  readonly goes_on: boolean
-  readonly segments: readonly SegmentFindings[]
-  readonly rows: RowsByTable
-  readonly stores: readonly StoreFindings[]
-}
+export type ErasurePlan = Awaited<ReturnType<typeof planErasure>>
 
 /**
  * Looks for people, or events from before a day, in the data directory and where snapshots were published.
  * @throws LockedError when another process writes the warehouse
  */
-export async function planErasure(world: ErasureWorld, request: Erasable): Promise<ErasurePlan> {
+export async function planErasure(world: ErasureWorld, request: Erasable) {
   const { directory, clock } = world
   const earlier = readPending(directory.root)
   const { profile_ids: ids, events_before, markers: noted } = together(earlier, request)
@@ -40,29 +28,19 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
     suppression.coversEvent(event) ||
     peopleIn(event).some((id) => people.has(id)) ||
     isOlder(event, eventsBefore)
-  const known = existsSync(directory.warehouse)
-    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
-        // It looks at a warehouse of an earlier version as it is: 0.11 had no answers.
-        if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
-          await warehouse.run(
-            'create temp table answers (request_id varchar, subject varchar, endpoint varchar, body varchar)',
-          )
-        }
-        const { markers, notHere } = await knownOf(warehouse, ids)
-        const rows = await countErasable(warehouse, {
-          profileIds: ids,
-          eventsBefore,
-          isErasedReject: (text) => isErased(jsonOrNull(text)),
-        })
-        const answers = ids.length === 0 ? [] : await answersNaming(warehouse, namingOf(markers))
-        return {
-          rows: answers.length === 0 ? rows : { ...rows, 'main.answers': answers.length },
-          markers,
-          not_here: notHere,
-          destinations: await knownDestinations(warehouse),
-        }
-      })
-    : { rows: {}, markers: [], not_here: ids, destinations: [] }
+  const { rows, ...known } = await readingIn(directory, async (warehouse) => {
+    const nothing: RowsByTable = {}
+    if (warehouse === null) return { ...(await knownOf(null, ids)), rows: nothing }
+    const here = await knownOf(warehouse, ids)
+    const counted = await countErasable(warehouse, {
+      profileIds: ids,
+      eventsBefore,
+      isErasedReject: (text) => isErased(jsonOrNull(text)),
+    })
+    const answers = ids.length === 0 ? [] : await answersNaming(warehouse, namingOf(here.markers))
+    const named = answers.length === 0 ? {} : { 'main.answers': answers.length }
+    return { ...here, rows: { ...counted, ...named } }
+  })
   const markers = [...noted, ...known.markers]
   const segments = findInJournal(world, cutting(isErased, namingOf(markers)))
   const stores: StoreFindings[] = []
@@ -70,8 +48,15 @@ export async function planErasure(world: ErasureWorld, request: Erasable): Promi
     stores.push(await findInTarget(world, target, markers))
   }
   stores.push(...databasesToErase(directory.root))
-  const goes_on = earlier !== null
-  const { rows } = known
-  const not_here = newAmong(known.not_here, earlier)
-  return { people: ids.length, not_here, events_before, goes_on, segments, rows, stores }
+  return {
+    people: ids.length,
+    /** Ids of people without any data here. */
+    not_here: newAmong(known.notHere, earlier),
+    events_before,
+    /** Whether an earlier erasure was stopped; what it left undone is in here. */
+    goes_on: earlier !== null,
+    segments,
+    rows,
+    stores,
+  }
 }

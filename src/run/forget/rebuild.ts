@@ -11,7 +11,7 @@ import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, type IsNamed } from '../../load/cut-answers.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { ANY_END } from '../../load/rows.ts'
-import { cutAnswers, leaveOut } from '../../load/leave-out.ts'
+import { leaveOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
@@ -98,10 +98,9 @@ export async function rebuildWithout(
   onDeleted: (rows: RowsByTable) => void,
 ): Promise<void> {
   await writing(path, async (warehouse) => {
-    const { rows } = await leaveOut(warehouse, suppressionOf(world), profileIds)
-    const answers = await cutAnswers(warehouse, namingOf(markers))
-    const cut = answers + (rows['main.answers'] ?? 0)
-    onDeleted(cut === 0 ? rows : { ...rows, 'main.answers': cut })
+    const also = { profileIds, isNamed: namingOf(markers) }
+    const { rows } = await leaveOut(warehouse, suppressionOf(world), also)
+    onDeleted(rows)
   })
   await buildAgain(world, path)
 }

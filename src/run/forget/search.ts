@@ -16,8 +16,7 @@ import { tablesOf } from '../../warehouse/erase-rows.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
-import type { BackupTarget } from '../backup/backup-target.ts'
-import { dataDirectory } from '../data-directory.ts'
+import { dataDirectory, type DataDirectory } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { isLockFile } from '../lock.ts'
 import type { RunWorld } from '../stages.ts'
@@ -29,8 +28,6 @@ export type ErasureWorld = RunWorld & {
   readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
   /** Destinations that the operator says are gone for good; those of earlier erasures stay so. */
   readonly gone?: readonly string[]
-  /** Where pipelines and the environment say that the journal is backed up. */
-  readonly declaredBackups: () => readonly BackupTarget[]
 }
 
 /** Reports a step, unless the process is to stop. @throws the reason to stop */
@@ -64,22 +61,58 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
 
-/** The facts of a warehouse about people. */
-export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
-  if (profileIds.length === 0) return { markers: [], notHere: [], pages: [] }
-  const notHere = await unknownAmong(warehouse, profileIds)
-  return {
-    markers: await markersOf(warehouse, profileIds, new Set(notHere)),
-    /** The ids without any event, reject or answer: of people erased before, or never here. */
-    notHere,
-    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
-    pages: [...addressesAmong(profileIds), ...(await pagesOf(warehouse, profileIds))],
-  }
+/** What a data directory knows about people. */
+export interface Known {
+  readonly markers: readonly Marker[]
+  /** The ids without any event, reject or answer: of people erased before, or never here. */
+  readonly notHere: readonly string[]
+  /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
+  readonly pages: readonly string[]
+  /** Where snapshots were published. */
+  readonly destinations: readonly string[]
 }
 
-/** Those of the ids by which people are known from answers alone. */
-export function addressesAmong(profileIds: readonly string[]): string[] {
-  return profileIds.filter((id) => /[/@]/.test(id))
+/** @param warehouse null where there is none yet */
+export async function knownOf(
+  warehouse: Warehouse | null,
+  profileIds: readonly string[],
+): Promise<Known> {
+  const addresses = profileIds.filter((id) => /[/@]/.test(id))
+  if (warehouse === null) {
+    const markers = profileIds.map((text) => ({ text, is_unique: true }))
+    return { markers, notHere: profileIds, pages: addresses, destinations: [] }
+  }
+  const destinations = await knownDestinations(warehouse)
+  if (profileIds.length === 0) return { markers: [], notHere: [], pages: [], destinations }
+  const notHere = await unknownAmong(warehouse, profileIds)
+  const markers = await markersOf(warehouse, profileIds, new Set(notHere))
+  const pages = [...addresses, ...(await pagesOf(warehouse, profileIds))]
+  return { markers, notHere, pages, destinations }
+}
+
+/** The destinations that snapshots of this warehouse were published to. */
+export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
+  const rows = await warehouse.all<{ destination: string }>(
+    'select distinct destination from ops.snapshots order by 1',
+  )
+  return rows.map(({ destination }) => destination)
+}
+
+/** Does `work` with the warehouse of a data directory, to be read as it is; with null where there is none yet. */
+export async function readingIn<T>(
+  { warehouse: path }: Pick<DataDirectory, 'warehouse'>,
+  work: (warehouse: Warehouse | null) => Promise<T>,
+): Promise<T> {
+  if (!existsSync(path)) return work(null)
+  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+    // Version 0.11 had no answers.
+    if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
+      await warehouse.run(
+        'create temp table answers (request_id varchar, subject varchar, endpoint varchar, body varchar)',
+      )
+    }
+    return work(warehouse)
+  })
 }
 
 async function unknownAmong(
@@ -209,8 +242,8 @@ export async function searchFolder(
   }
 }
 
-/** Searches objects of a store. @throws PublishError if the store refuses, or an object is missing */
-export function searchStore(
+/** Searches objects of a store, and names them by their URLs. @throws PublishError if the store refuses, or an object is missing */
+export async function searchStore(
   store: ObjectStore,
   keys: readonly string[],
   options: SearchOptions,
@@ -222,7 +255,12 @@ export function searchStore(
         hint: 'Something other than Jobtide removed it: restore it from a backup.',
       })
     })
-  return searchAll(keys, open, options)
+  const report = await searchAll(keys, open, options)
+  return {
+    ...report,
+    matches: report.matches.map((key) => store.urlOf(key)),
+    unsearched: report.unsearched.map(({ name, why }) => ({ name: store.urlOf(name), why })),
+  }
 }
 
 async function searchAll(

@@ -22,14 +22,14 @@ import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts
 import { packageRoot } from '../../support/assets.ts'
 import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
-import { lookBefore, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { lookBefore, withWarehouse } from '../../warehouse/warehouse.ts'
 import { refuseNewerBackups } from '../backup/back-up.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
-import { wasGone } from './certificates.ts'
-import type { Marker, StoreFindings } from './pending.ts'
+import { wasGone, type Marker, type StoreFindings } from './pending.ts'
 import {
+  knownDestinations,
   searchFolder,
   searchStore,
   unsearchedIn,
@@ -65,14 +65,6 @@ export function targetsOf(
   )
 }
 
-/** The destinations that snapshots of this warehouse were published to. */
-export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
-  const rows = await warehouse.all<{ destination: string }>(
-    'select distinct destination from ops.snapshots order by 1',
-  )
-  return rows.map(({ destination }) => destination)
-}
-
 /**
  * Looks at every place before anything is changed: otherwise half an erasure would be left, which this version cannot finish.
  * A place that is out of reach or damaged does not keep people in the others.
@@ -93,7 +85,7 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
       if (store !== null && error.exitCode === EXIT.usage) throw error
     }
   }
-  await refuseNewerBackups(world, journal, targets)
+  await refuseNewerBackups(world, journal)
 }
 
 function refuseUnknown(gone: readonly string[], targets: readonly SnapshotTarget[]): void {
@@ -160,7 +152,7 @@ async function snapshotsNaming(
   if (unsearched.length > 0) throw new PublishError(unsearchedIn(unsearched).join('; '))
   const named = new Set(matches)
   return manifests
-    .filter((manifest) => keysOf(manifest).some((key) => named.has(key)))
+    .filter((manifest) => keysOf(manifest).some((key) => named.has(store.urlOf(key))))
     .map((manifest) => manifest.snapshot_id)
 }
 
@@ -192,12 +184,7 @@ export async function searchTarget(
   }
   const store = await openTarget(target, world, 'read')
   const keys = (await store.list('')).map(({ key }) => key)
-  const report = await searchStore(store, keys, options)
-  return {
-    ...report,
-    matches: report.matches.map((key) => store.urlOf(key)),
-    unsearched: report.unsearched.map(({ name, why }) => ({ name: store.urlOf(name), why })),
-  }
+  return searchStore(store, keys, options)
 }
 
 async function inTarget(

@@ -19,6 +19,8 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openInbox } from '../../../src/inbox/inbox.ts'
+import { openJournal } from '../../../src/journal/journal.ts'
+import { readHistory } from '../../../src/journal/read-history.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { done, openSite, type Site, type SiteOptions } from '../../helpers/run-cli.ts'
@@ -42,6 +44,14 @@ const segmentsOf = (site: Site) =>
 
 const listOf = (place: string) =>
   JSON.parse(readFileSync(join(place, 'backup.json'), 'utf8')) as Record<string, unknown>
+
+/** Puts the data directory of before an extraction back after it. */
+async function goBack(site: Site, extract: () => Promise<unknown>): Promise<void> {
+  cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
+  await extract()
+  rmSync(site.dataDir, { recursive: true })
+  cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+}
 
 /** The rows of every table that models make, as one hash each. */
 async function tablesOf(site: Site): Promise<unknown[]> {
@@ -76,8 +86,15 @@ describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (wh
     const tables = await tablesOf(site)
     const before = site.simulator.account()
     rmSync(site.dataDir, { recursive: true })
+    // Left by a killed restore of another backup.
+    for (const name of ['locks', 'journal.restoring']) {
+      mkdirSync(join(site.dataDir, name), { recursive: true })
+    }
+    const foreign = join(site.dataDir, 'journal.restoring', '01ARZ3NDEKTSV4RRFFQ69G5FAV.journal')
+    writeFileSync(foreign, 'of another journal')
     const restored = await json('restore-journal', place)
     expect(restored).toMatchObject({ segments: 2, lost: 0, credits: before.credits })
+    expect(segmentsOf(site)).toHaveLength(2)
     expect(await tablesOf(site)).toEqual(tables)
     expect(site.simulator.account()).toEqual(before)
     site.advance(DAY)
@@ -138,6 +155,15 @@ describe('a backup in a folder', () => {
     },
   )
 
+  it('is noted in the journal by a run and by a sample, so that it is known where journal.backup.json is lost', async () => {
+    const { site, place, extract } = await openBackedUp({ companies: 60 })
+    await site.json('plan', site.pipeline, '--sample', '2')
+    await extract()
+    const { runs } = readHistory(openJournal(join(site.dataDir, 'journal'), realClock))
+    const noted = [...runs.values()].map(({ started }) => [started.command, started.backups])
+    expect(noted).toEqual([['plan', [{ place, s3: {} }]]])
+  })
+
   it('that fails ends the run with 7 once all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
     writeFileSync(place, 'a file, not a folder')
@@ -175,10 +201,7 @@ describe('a backup that cannot be continued', () => {
   it('that knows more than an older copy of the data directory: exit 9 before anything is sent', async () => {
     const { site, place, extract } = await openBackedUp()
     await extract()
-    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
-    await extract()
-    rmSync(site.dataDir, { recursive: true })
-    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    await goBack(site, extract)
     const { requests } = site.simulator.account()
     const { exitCode, stderr } = await site.call(['extract', site.pipeline])
     expect([exitCode, stderr]).toEqual([
@@ -193,10 +216,7 @@ describe('a backup that cannot be continued', () => {
   it('that knows more than an older copy: forget, publish, and a load of a delivery exit with 9 and change nothing; load, build and replay work', async () => {
     const { site, place, run, extract } = await openBackedUp({ companies: 2 })
     await run()
-    cpSync(site.dataDir, `${site.dataDir}.old`, { recursive: true })
-    await extract()
-    rmSync(site.dataDir, { recursive: true })
-    cpSync(`${site.dataDir}.old`, site.dataDir, { recursive: true })
+    await goBack(site, extract)
     const id = await somebody(site)
     for (const command of ['load', 'build', 'replay']) await site.json(command)
     await openInbox(join(site.dataDir, 'inbox'), realClock).keep('{}')

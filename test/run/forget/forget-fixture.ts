@@ -93,7 +93,6 @@ export function forgetSite(
     ): ErasureWorld => ({
       ...world,
       targets: () => targets,
-      declaredBackups: () => [],
       onProgress: (progress) => {
         if (progress.stage === 'forget') onStep(`${progress.name} ${progress.done}`)
       },
