@@ -46,17 +46,10 @@ const INDEX = 'index.html'
 // Up to 0.20 a long index had more pages.
 const OURS = /^(?:index(?:-\d+)?\.html|organizations)$/
 
-export interface FolderWritten {
-  readonly head: ReportHead
-  /** How many organisations there are, and how many have a page. */
-  readonly organizations: number
-  readonly pages: number
-  readonly bytes: number
-}
-
 /**
  * Writes the folder under a temporary name and renames it into place, replacing an older one.
  * @param onPage called after each organisation
+ * @returns the summary, how many organisations there are, how many have a page, and the bytes of all pages
  * @throws ConfigError when something else than such a folder was there
  * @throws StorageError when the disk refuses
  */
@@ -64,7 +57,7 @@ export async function writeReportFolder(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
   onPage: (done: number, all: number) => void,
-): Promise<FolderWritten> {
+) {
   refuseForeignFolder(path)
   const { head, organizations, read } = await readByOrganization(warehouse, window, list)
   const temporary = `${path}.${process.pid}.new`

@@ -53,7 +53,7 @@ it('of 1,003 organisations has an index and a page for each, and every link lead
   expect(new Set(sizes.map(({ mode }) => mode & 0o777))).toEqual(new Set([0o600]))
 
   const index = parsed(join(path, 'index.html'))
-  const links = [...index.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')
+  const links = [...index.querySelectorAll('a')].map((link) => String(link.getAttribute('href')))
   expect(links.toSorted()).toEqual(files.filter((file) => file !== 'index.html').toSorted())
   expect(index.querySelector('tbody th')?.textContent.trim()).toBe('Org 1')
 

@@ -5,12 +5,11 @@ import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import { EVENT_TYPES, type JobChangeEvent, type ServedEvent } from '../events.ts'
 import { BadRequest } from '../gate.ts'
-import { has, placeOf, type ServedEndpoint, type WorldBehind } from './world.ts'
+import { has, parametersOf, placeOf, type ServedEndpoint, type WorldBehind } from './world.ts'
 
 const COMPANIES_MAX = 50
 // Credits for a page with at least one event; an empty page is free.
 const CREDITS_PER_PAGE = 10
-const LONGEST_SHOWN = 200
 
 const asArray = (value: unknown) => (typeof value === 'string' ? value.split(',') : value)
 const names = z.preprocess(asArray, z.array(z.string().trim().min(1)).min(1).default([]))
@@ -29,31 +28,17 @@ const schema = z.object({
   geo_city: text,
   geo_country_code: z
     .string()
-    .regex(/^[a-z]{2}$/i)
+    .regex(/^[a-z]{2}$/i, 'expected two letters')
     .optional(),
 })
 
 /** A search with valid parameters; names are not resolved yet. */
 type SearchRequest = z.output<typeof schema>
 
-const NAMES = 'a string or an array of strings, none of them empty'
-const TEXT = 'a text of 3 characters or more'
-const EXPECTED: Readonly<Record<string, string>> = {
-  event_type: `one of ${EVENT_TYPES.join(', ')}`,
-  organization_ids: NAMES,
-  company_urls: NAMES,
-  days_ago: 'an integer from 1 to 365',
-  page: 'an integer from 1 to 10000',
-  limit: 'an integer from 1 to 50',
-  title: TEXT,
-  geo_city: TEXT,
-  geo_country_code: 'two letters',
-}
-
 export const jobChanges: ServedEndpoint = {
   path: '/api/v1/job-changes/search',
   answer(request, { behind, nowMs }) {
-    const asked = searchOf(request)
+    const asked = parametersOf(schema, request)
     const { page, limit, event_type: type, days_ago: days } = asked
     const { source, placesOf } = behind
     const numbers = named(asked, behind)
@@ -82,14 +67,6 @@ export const jobChanges: ServedEndpoint = {
       ),
     }
   },
-}
-
-function searchOf(request: Readonly<Record<string, unknown>>): SearchRequest {
-  const parsed = schema.safeParse(request)
-  if (parsed.success) return parsed.data
-  const name = String(parsed.error.issues[0]?.path[0])
-  const sent = JSON.stringify(request[name]).slice(0, LONGEST_SHOWN)
-  throw new BadRequest(`${name} must be ${EXPECTED[name]}; got ${sent}`)
 }
 
 /**

@@ -47,7 +47,7 @@ const COMPANIES_CREDITS = 5
 const companySearch: ServedEndpoint = {
   path: '/api/v1/company/search',
   answer(request, world) {
-    const asked = parametersOf(companySchema, request, 'a parameter of the company search is wrong')
+    const asked = parametersOf(companySchema, request)
     const { keyword, company_sizes: sizes, has_jobs: hiring, page } = asked
     const found = world.organizations().filter(({ tracked, people, number }) => {
       const isSize = sizes?.some((size) => SIZES[size][0] <= people && people <= SIZES[size][1])
@@ -81,7 +81,7 @@ const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
 const companyProfile: ServedEndpoint = {
   path: '/api/v1/company',
   answer(request, world) {
-    const asked = parametersOf(profileSchema, request, 'url must be the address of a company page')
+    const asked = parametersOf(profileSchema, request)
     const { url, company_insights: insights, get_funding_rounds: funding } = asked
     const organization = world.organizationOf(url)
     if (organization === undefined) {
@@ -148,10 +148,9 @@ const jobSchema = z.looseObject({
 const jobDetails: ServedEndpoint = {
   path: '/api/v1/jobs/detail',
   answer(request, world) {
-    const rule = 'send job_id, or a url with the id of a job'
-    const { job_id, url, include_hiring_team: hasTeam } = parametersOf(jobSchema, request, rule)
+    const { job_id, url, include_hiring_team: hasTeam } = parametersOf(jobSchema, request)
     const id = job_id ?? /(?:\/jobs\/view\/(?:[^/?#]*-)?|currentJobId=)(\d+)/.exec(url)?.[1]
-    if (id === undefined) throw new BadRequest(rule)
+    if (id === undefined) throw new BadRequest('send job_id, or a url with the id of a job')
     const posting = world.posting(id)
     if (posting === null) return notFound('the posting does not exist or was removed')
     const { organization, listedAt, closedAt, title } = posting
@@ -256,7 +255,7 @@ type Filter = Asked['job_title']
 const peopleSearch: ServedEndpoint = {
   path: '/api/v1/people-search/search',
   answer(request, world) {
-    const asked = parametersOf(peopleSchema, request, 'a filter of the people search is wrong')
+    const asked = parametersOf(peopleSchema, request)
     const { page, company_linkedin_urls: all } = asked
     // Untracked company pages are not filters, and are named in the error.
     const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
@@ -341,7 +340,7 @@ const postsSchema = z.looseObject({
 const postSearch: ServedEndpoint = {
   path: '/api/v1/post/search',
   answer(request, world) {
-    const asked = parametersOf(postsSchema, request, 'a parameter of the post search is wrong')
+    const asked = parametersOf(postsSchema, request)
     const { keyword, date_posted: age, mentions_organization: mentioned, page } = asked
     const since = age === undefined ? Number.NEGATIVE_INFINITY : world.nowMs - AGES[age]
     const found = world

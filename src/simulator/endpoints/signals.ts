@@ -48,7 +48,7 @@ export class Signals {
   readonly endpoint: ServedEndpoint = {
     path: '/api/v1/signal/create',
     answer: (request) => {
-      const asked = parametersOf(createSchema, request, 'a parameter of the signal is wrong')
+      const asked = parametersOf(createSchema, request)
       const signal = this.#signalFor(asked)
       const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
       for (const url of added) signal.profiles.set(url, null)

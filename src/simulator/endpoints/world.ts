@@ -2,6 +2,7 @@
 
 import type { z } from 'zod'
 import { sha256Hex } from '../../support/hash.ts'
+import { plainly } from '../../support/schema-words.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent } from '../events.ts'
@@ -22,11 +23,12 @@ export interface ServedEndpoint {
   answer(request: Request, world: ServedWorld): ServedAnswer
 }
 
-/** The parameters of a request. @throws BadRequest with the message, when a rule is broken */
-export function parametersOf<T>(schema: z.ZodType<T>, request: Request, message: string): T {
-  const asked = schema.safeParse(request)
-  if (!asked.success) throw new BadRequest(message)
-  return asked.data
+/** The parameters of a request. @throws BadRequest naming the first one that breaks a rule */
+export function parametersOf<T>(schema: z.ZodType<T>, request: Request): T {
+  const asked = schema.safeParse(request, { error: plainly })
+  if (asked.success) return asked.data
+  const [issue] = asked.error.issues
+  throw new BadRequest(`${issue?.path.join('.')}: ${issue?.message}`)
 }
 
 /** The answer about a thing that is not there: 404, free. */
