@@ -7,9 +7,10 @@ import { resolve } from 'node:path'
 import { ConfigError, systemCode } from './support/errors.ts'
 import { refuseOthersFile } from './support/file-modes.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
+import { isLoopbackHost } from './support/loopback.ts'
 import { nearest } from './support/nearest.ts'
 import { Secret } from './support/secret.ts'
-import { withoutTrailingSlashes } from './support/text.ts'
+import { decodedUri, withoutTrailingSlashes } from './support/text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -195,11 +196,9 @@ export function journalBackupFrom(environment: Environment): string | false | un
   return place === 'false' ? false : place
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
-
 /** Whether an address is on this machine. @param url absolute, such as baseUrlFrom returns */
 export function isLoopback(url: string): boolean {
-  return LOOPBACK.has(new URL(url).hostname)
+  return isLoopbackHost(new URL(url).hostname)
 }
 
 /**
@@ -215,7 +214,7 @@ export function baseUrlFrom(environment: Environment): string {
   }
   const url = URL.canParse(text) && !/\s/.test(text.trim()) ? new URL(text) : null
   const safe =
-    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname))
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname))
   if (url === null || !safe) {
     // Quotes only a part: if two variables were mixed up, the whole text holds the key.
     const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
@@ -242,7 +241,7 @@ export function baseUrlFrom(environment: Environment): string {
  */
 export function proxiesFrom(environment: Environment, baseUrl: string) {
   const { hostname } = new URL(baseUrl)
-  if (LOOPBACK.has(hostname) || hostname.startsWith('127.')) return undefined
+  if (isLoopbackHost(hostname) || hostname.startsWith('127.')) return undefined
   const https = proxyFrom(environment, ['https_proxy', 'HTTPS_PROXY'])
   const http = proxyFrom(environment, ['http_proxy', 'HTTP_PROXY'])
   if (https === '' && http === '') return undefined
@@ -343,7 +342,7 @@ function proxySecrets(environment: Environment): string[] {
     const user = /^(?:[a-z\d+.-]*:\/\/)?(.*)@/is.exec(environment[name] ?? '')?.[1]
     if (!user) return []
     const password = user.slice(user.indexOf(':') + 1)
-    return [user, password].flatMap((secret) => [secret, decoded(secret)])
+    return [user, password].flatMap((secret) => [secret, decodedUri(secret)])
   })
 }
 
@@ -353,16 +352,8 @@ function postgresSecrets(environment: Environment): string[] {
     const [, password, option] =
       /^postgres(?:ql)?:\/\/(?:[^:@/]*:(.*)@|.*[?&]password=([^&#]*))/is.exec(value.trim()) ?? []
     const secret = password ?? option
-    return secret === undefined ? [] : [secret, decoded(secret)]
+    return secret === undefined ? [] : [secret, decodedUri(secret)]
   })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 // A header cannot carry line breaks or control characters. The message never quotes the value.

@@ -47,12 +47,6 @@
     for (const table of tables) table.hidden = table !== one
     document.title = one === undefined ? title : `${id} – ${title}`
     if (one === undefined) return
-    const here = one.querySelector('.here')
-    if (here !== null) {
-      const region = here.closest('.scroll')
-      const { x, width } = here.getBBox()
-      region.scrollLeft = x + width / 2 - region.clientWidth / 2
-    }
     window.scrollTo(0, 0)
     one.querySelector('h2').focus({ preventScroll: true })
   }

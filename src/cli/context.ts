@@ -19,8 +19,8 @@ import type { Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
 import {
-  createLogger,
-  lineForPeople,
+  createPeopleLog,
+  silentLogger,
   type LogLevel,
   type Logger,
   type Scrubber,
@@ -76,7 +76,7 @@ export function createContext(
   parts: ProcessParts,
   pipelines: readonly string[] = [],
 ): Context {
-  const { environment, output, scrubber, clock } = parts
+  const { environment, output, clock } = parts
   limitMemory(sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT'))
   letGroupRead(analystGroupFrom(environment))
   limitSpilled(sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT'))
@@ -99,14 +99,14 @@ export function createContext(
     progress,
     logger:
       parts.log ??
-      createLogger(isSilent ? 'silent' : 'warn', scrubber, (line) => {
-        progress.makeRoom()
-        output.write(
-          lineForPeople(line).replace(/^jobtide: warning:/, (head) =>
-            output.paint('warning', head),
-          ),
-        )
-      }),
+      (isSilent
+        ? silentLogger
+        : createPeopleLog((line) => {
+            progress.makeRoom()
+            output.write(
+              line.replace(/^jobtide: warning:/, (head) => output.paint('warning', head)),
+            )
+          })),
     directory,
     ownFolder: ownFolder(pipelines, directory),
   }

@@ -26,7 +26,7 @@ export async function digestCommand(context: Context, options: DigestOptions): P
   tellSkipped(context.logger, read?.skipped ?? [])
   const list = read?.organizations ?? null
   const data = await whileReading(context, (warehouse) =>
-    readHead(warehouse, { window, list, rows: DIGEST_CHANGES }),
+    readHead(warehouse, window, list, DIGEST_CHANGES),
   )
   const { parts, ...shown } = headDigest(data, reportCommandOf(options))
   const title = `job changes of ${windowText(window)}`

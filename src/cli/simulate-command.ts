@@ -50,7 +50,7 @@ export async function simulateCommand(
   const source =
     options.events === undefined
       ? worldAround(clock.now(), options.seed, options.companies)
-      : await readEventsFile(options.events)
+      : readEventsFile(options.events)
   const { rateLimit, faults, organizationsOut } = options
   const simulator = await startSimulator({
     source,

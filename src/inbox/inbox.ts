@@ -4,9 +4,16 @@
  * receiver needs no lock and continues during a run, which reads complete files and removes them.
  */
 
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { OWNER_ONLY, makeFolder, placeWhole, readJson, writeJson } from '../support/atomic-file.ts'
+import {
+  OWNER_ONLY,
+  fsyncDirectory,
+  makeFolder,
+  readJson,
+  writeJson,
+} from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -75,9 +82,19 @@ async function writeDurably(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}${UNFINISHED}`
   try {
     makeFolder(dirname(path))
-    await placeWhole(path, temporary, (file) => file.writeFile(text), OWNER_ONLY)
+    const file = await open(temporary, 'wx', OWNER_ONLY)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+    fsyncDirectory(dirname(path))
   } catch (error) {
     throw asStorageError(error, path)
+  } finally {
+    rmSync(temporary, { force: true })
   }
 }
 

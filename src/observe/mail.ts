@@ -3,12 +3,12 @@
 import { createTransport } from 'nodemailer'
 import { messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
+import { isLoopbackHost } from '../support/loopback.ts'
 import { onOneLine } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
 import { plainText, type Notice } from './notice.ts'
 
 const DEADLINE_MS = 10 * SECOND
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** The connection settings of a server. */
 export interface MailServer {
@@ -39,7 +39,7 @@ export function mailServer(url: string): MailServer {
     host: hostname.replaceAll(/[[\]]/g, ''),
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    isLoopback: LOOPBACK.has(hostname),
+    isLoopback: isLoopbackHost(hostname),
     login: username
       ? { user: decodeURIComponent(username), pass: decodeURIComponent(password ?? '') }
       : null,

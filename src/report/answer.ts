@@ -4,7 +4,7 @@ import { countText, numberText } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { percentText, rangeText } from './format.ts'
 import { shown } from './html.ts'
-import type { Attrition, ReportHead, Year } from './read-report.ts'
+import type { Attrition, Observed, ReportHead, Year } from './read-report.ts'
 import { dayText, monthText } from './window.ts'
 
 export const QUESTION = 'Are people being lost?'
@@ -92,10 +92,7 @@ export function noRateYet({
   first_rate_on: first,
   people_seen: seen,
   month_on: month,
-}: Pick<
-  Year,
-  'observed_since_on' | 'is_from_beginning' | 'first_rate_on' | 'people_seen' | 'month_on'
->): string {
+}: Observed): string {
   if (month === null) return 'Nothing was read yet.'
   if (seen < LEAST_PEOPLE)
     return `No rate: it takes ${LEAST_PEOPLE} people, and fewer were ever seen.`

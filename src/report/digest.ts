@@ -13,6 +13,7 @@ import {
   type Change,
   type Count,
   type ListedOrganization,
+  type NamedOrganization,
   type ReportHead,
 } from './read-report.ts'
 
@@ -88,7 +89,7 @@ function countsText(one: Count): string {
   return `${numberText(one.changes)} (${before}), ${numberText(one.executives)} ${OF_DIRECTORS}`
 }
 
-function nameOf(one: Pick<Change, 'organization' | 'organization_id'>): string {
+function nameOf(one: NamedOrganization): string {
   return shown(one.organization) ?? one.organization_id
 }
 

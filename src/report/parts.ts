@@ -19,7 +19,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Content
   /** The sort value, if it differs from the text of the cell. */
   readonly value?: (row: Row) => string | number | null | undefined
-  readonly isNumber?: boolean
+  /** The class of its cells. */
+  readonly style?: string
 }
 
 export function column<Row>(
@@ -43,52 +44,63 @@ export function figure<Row>(
     const known = value(row) ?? null
     return known === null ? html`<span class="unknown">–</span>` : text(known, row)
   }
-  return { head, cell, value, isNumber: true }
+  return { head, cell, value, style: 'number' }
 }
 
 interface TableOptions<Row> {
   readonly caption?: string
   /** Its name for screen readers, if it may be wider than the page. */
   readonly wide?: string
-  /** The organisation of a row, for the filter of the page. */
-  readonly organization?: (row: Row) => { readonly id: string; readonly name: string | null }
+  /** The organisation of a row, for the filter of the page; it can also hide rows that are plain. */
+  readonly organization?: (row: Row) => {
+    readonly id: string
+    readonly name: string | null
+    readonly isPlain?: boolean
+  }
+  /** The class of a table that a phone shows as blocks. */
+  readonly style?: string
 }
 
 /** A table that the reader can sort. */
 export function dataTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { caption = '', wide, organization }: TableOptions<Row> = {},
+  { caption = '', wide, organization, style }: TableOptions<Row> = {},
 ): Html {
-  const style = ({ isNumber = false }: Column<Row>) => isNumber && html` class="number"`
-  const cell = (column: Column<Row>, row: Row, at: number) => {
-    const value = column.value && html` data-value="${column.value(row) ?? ''}"`
-    const content = column.cell(row)
+  // Shown as blocks, it is a table to screen readers only by its roles.
+  const role = (name: string) => style !== undefined && html` role="${name}"`
+  const classOf = (name: string | undefined) => name !== undefined && html` class="${name}"`
+  const cell = (one: Column<Row>, row: Row, at: number) => {
+    const value = one.value !== undefined && html` data-value="${one.value(row) ?? ''}"`
+    const attributes = html`${classOf(one.style)}${value}`
     return at === 0
-      ? html`<th scope="row" ${value ?? null}>${content}</th>`
-      : html`<td${style(column)}${value ?? null}>${content}</td>`
+      ? html`<th${role('rowheader')} scope="row"${attributes}>${one.cell(row)}</th>`
+      : html`<td${role('cell')}${attributes}>${one.cell(row)}</td>`
   }
-  const line = (row: Row) => {
-    const { id, name } = organization?.(row) ?? { id: null, name: null }
-    const about = html` data-organization="${encodeURIComponent(id ?? '')}" data-name="${name}"`
-    return html`<tr ${id !== null && about}>
-      ${columns.map((column, at) => cell(column, row, at))}
-    </tr> `
+  const about = (row: Row) => {
+    if (organization === undefined) return null
+    const { id, name, isPlain = false } = organization(row)
+    return html` data-organization="${encodeURIComponent(id)}"
+    data-name="${name}"${isPlain && ' data-plain'}`
   }
-  const table = html`<table data-sortable>
+  const table = html`<table${classOf(style)} data-sortable${role('table')}>
     ${
       caption !== '' &&
       html`<caption>
         ${caption}
       </caption>`
     }
-    <thead>
-      <tr>
-        ${columns.map((one) => html`<th scope="col" ${style(one)}>${one.head}</th>`)}
+    <thead${role('rowgroup')}>
+      <tr${role('row')}>
+        ${columns.map((one) => html`<th${role('columnheader')} scope="col"${classOf(one.style)}>${one.head}</th>`)}
       </tr>
     </thead>
-    <tbody>
-      ${rows.map(line)}
+    <tbody${role('rowgroup')}>
+      ${rows.map(
+        (row) => html`<tr${role('row')}${about(row)}>
+          ${columns.map((one, at) => cell(one, row, at))}
+        </tr> `,
+      )}
     </tbody>
   </table>`
   if (wide === undefined) return table

@@ -15,16 +15,17 @@ export interface Count {
   /** In the time of equal length before it; null where that was not read for all organisations, or most were not seen yet. */
   readonly changes_before: number | null
   readonly executives: number
-  readonly side_roles: number
   /** Those of main jobs. */
   readonly transfers: number
 }
 
-export interface Change {
-  readonly change: ChangeKind
-  readonly event_key: string
+export interface NamedOrganization {
   readonly organization_id: string
   readonly organization: string
+}
+
+export interface Change extends NamedOrganization {
+  readonly change: ChangeKind
   readonly person_full_name: string | null
   readonly person_network_url: string | null
   readonly level: string
@@ -40,9 +41,7 @@ export interface Change {
   readonly known_on: string
 }
 
-export interface OrganizationChanges {
-  readonly organization_id: string
-  readonly organization: string
+export interface OrganizationChanges extends NamedOrganization {
   readonly joined: number
   readonly went: number
   readonly net: number
@@ -63,8 +62,6 @@ export interface Week {
 }
 
 export interface Flow {
-  readonly from_organization_id: string
-  readonly to_organization_id: string
   readonly from_organization: string
   readonly to_organization: string
   readonly moves: number
@@ -73,14 +70,10 @@ export interface Flow {
   readonly all_moves_in_window: number
 }
 
-/** How many joined and left in twelve months and in the twelve before, and the share that left. */
-export interface Year {
-  /** How many organisations of the scope were observed. */
-  readonly organizations: number
+/** Since when something was observed, and the last month. */
+export interface Observed {
   /** First day of the last of the twelve months; null if nothing was observed. */
   readonly month_on: string | null
-  /** The number of months of `joined` and `went`: twelve, or fewer if most organisations were observed for less. */
-  readonly months: number | null
   /** When the first organisation began to be observed, or the month of its first change if `is_from_beginning`. */
   readonly observed_since_on: string | null
   /** Whether it was requested from the beginning: its `observed_from_on` is null. */
@@ -89,21 +82,33 @@ export interface Year {
   readonly first_rate_on: string | null
   /** People who were ever seen at one organisation, the most. */
   readonly people_seen: number
+}
+
+/** The share that left in twelve months, with its range; all null where there is none. */
+interface Rate {
+  readonly rate: number | null
+  readonly rate_low: number | null
+  readonly rate_high: number | null
+  readonly grade: string | null
+  readonly rate_before: number | null
+}
+
+/** How many joined and left in twelve months and in the twelve before, and the share that left. */
+export interface Year extends Observed, Rate {
+  /** How many organisations of the scope were observed. */
+  readonly organizations: number
+  /** The number of months of `joined` and `went`: twelve, or fewer if most organisations were observed for less. */
+  readonly months: number | null
   readonly joined: number
   readonly went: number
   /** In the twelve months before; null where not all organisations were asked for, or most were not observed, then. */
   readonly joined_before: number | null
   readonly went_before: number | null
-  /** How many organisations have a rate; the rates of all of them together follow, null if it is 0. */
+  /** How many organisations have a rate; the rates are of all of them together. */
   readonly rated: number
-  readonly rate: number | null
-  readonly rate_low: number | null
-  readonly rate_high: number | null
-  readonly grade: string | null
-  /** How many of them had a rate a year before, theirs now, and theirs then. */
+  /** How many of them had a rate a year before, theirs now, and, in `rate_before`, theirs then. */
   readonly compared: number
   readonly rate_compared: number | null
-  readonly rate_before: number | null
 }
 
 /** The leavers of an organisation, or of a function or level of all organisations, in the twelve months of a `Year`. */
@@ -124,33 +129,20 @@ export interface Attrition {
   readonly rows_of_part: number
 }
 
-/** An organisation in a month: rates are null where there is none. */
-export interface TrendMonth {
-  readonly organization_id: string
-  readonly organization: string
-  readonly observed_since_on: string | null
-  readonly is_from_beginning: boolean | null
-  readonly first_rate_on: string | null
-  readonly people_seen: number
+/** An organisation in a month. */
+export interface TrendMonth extends NamedOrganization, Observed, Rate {
   readonly month_on: string
   readonly headcount: number
   /** How many of them were seen. */
   readonly seen: number
   readonly joined: number
   readonly went: number
-  readonly rate: number | null
-  readonly rate_low: number | null
-  readonly rate_high: number | null
-  readonly rate_before: number | null
-  readonly grade: string | null
   readonly doubts: string | null
 }
 
 /** A month with a layoff or a hiring burst. */
-export interface Burst {
+export interface Burst extends NamedOrganization {
   readonly change: 'joined' | 'left'
-  readonly organization_id: string
-  readonly organization: string
   readonly month_start_on: string
   readonly people: number
   readonly expected: number
@@ -233,62 +225,43 @@ const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
 
-/** The scope of a report. */
-export interface ReportScope {
-  readonly window: ReportWindow
-  /** The organisations to report on; null for all. */
-  readonly list: readonly ListedOrganization[] | null
-  /** The most changes of each kind. */
-  readonly rows?: number
-}
+type List = readonly ListedOrganization[] | null
 
-/** Reads the changes that became known in a window. */
+/** Reads the changes that became known in a window, at these organisations; null: at all. */
 export async function readReport(
   warehouse: Warehouse,
   window: ReportWindow,
-  list: ReportScope['list'],
-  rows: number = MOST.changes,
+  list: List,
 ): Promise<ReportData> {
-  const { head, query } = await readParts(warehouse, { window, list, rows })
+  const { head, query, trends } = await readParts(warehouse, window, list, MOST.changes)
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
   // Sorted by changes, then by leavers: small organisations without news have no chart.
   const shown = [...head.organizations, ...head.attrition].flatMap(
     ({ organization_id: id }) => id ?? [],
   )
-  const drawn = [...new Set(shown)].slice(0, SMALL_MULTIPLES)
   return {
     ...head,
     flowsFrom,
     weeks: await query<Week>('weeks', { weeks: WEEKS }),
     flows: await query<Flow>('flows', { rows: MOST.flows, flows_from_at: new Date(flowsFrom) }),
-    trends:
-      head.year.month_on === null
-        ? []
-        : await query<TrendMonth>('trends', {
-            shown: JSON.stringify(drawn),
-            month_on: head.year.month_on,
-          }),
+    trends: await trends([...new Set(shown)].slice(0, SMALL_MULTIPLES)),
   }
 }
 
-/** Reads the summary and all organisations, with functions that read the changes and months of some of them. */
-export async function readByOrganization(warehouse: Warehouse, scope: ReportScope) {
-  const { head, query } = await readParts(warehouse, { ...scope, rows: 1 })
+/** Reads the summary and all organisations, with a function that reads the changes and months of some of them. */
+export async function readByOrganization(warehouse: Warehouse, window: ReportWindow, list: List) {
+  const { head, query, trends } = await readParts(warehouse, window, list, 1)
   const organizations = await query<OrganizationChanges>('by_organization', {
     rows: MOST.pages,
     with_others: true,
   })
   const read = async (ids: readonly string[]) => {
-    const some = JSON.stringify(ids)
     const changes = await query<Change>('changes', {
-      organizations: some,
+      organizations: JSON.stringify(ids),
       rows: MOST.changesOfPage,
       by_organization: true,
     })
-    const { month_on } = head.year
-    const trends =
-      month_on === null ? [] : await query<TrendMonth>('trends', { shown: some, month_on })
-    return { changes: byOrganization(changes), trends: byOrganization(trends) }
+    return { changes: byOrganization(changes), trends: byOrganization(await trends(ids)) }
   }
   return { head, organizations, read }
 }
@@ -303,37 +276,39 @@ function byOrganization<Row extends { readonly organization_id: string }>(rows: 
   return found
 }
 
-/** Reads only the summary. */
-export async function readHead(warehouse: Warehouse, scope: ReportScope): Promise<ReportHead> {
-  return (await readParts(warehouse, scope)).head
+/** Reads only the summary. @param rows the most changes of each kind */
+export async function readHead(
+  warehouse: Warehouse,
+  window: ReportWindow,
+  list: List,
+  rows: number,
+): Promise<ReportHead> {
+  return (await readParts(warehouse, window, list, rows)).head
 }
 
-async function readParts(warehouse: Warehouse, { window, list, rows = MOST.changes }: ReportScope) {
+async function readParts(warehouse: Warehouse, window: ReportWindow, list: List, rows: number) {
   await makeReportView(warehouse, 'known_changes')
-  const scope = list === null ? null : await resolveList(warehouse, list)
+  const scope = list && (await resolveList(warehouse, list))
   const query = <Row extends object>(name: string, more: object = {}) =>
     queryReport<Row>(warehouse, `report_${name}`, {
       from_at: new Date(window.from),
       to_at: new Date(window.to),
       before_at: new Date(2 * window.from - window.to),
-      organizations: scope === null ? null : JSON.stringify(scope.ids),
+      organizations: scope && JSON.stringify(scope.ids),
       ...more,
     })
-  const [freshness] = await query<Freshness>('freshness')
-  if (freshness === undefined) throw new Error('report_freshness gives one row')
-  const [year] = await query<Year>('year')
-  if (year === undefined) throw new Error('report_year gives one row')
+  const freshness = (await query<Freshness>('freshness'))[0] as Freshness
+  const year = (await query<Year>('year'))[0] as Year
   const { month_on } = year
+  const ofMonth = async <Row extends object>(name: string, more: object) =>
+    month_on === null ? [] : query<Row>(name, { month_on, ...more })
   const coverage = await query<CoverageRow>('coverage', { rows: MOST.missing })
   const counts = await query<Count>('counts')
   const head: ReportHead = {
     window,
-    scope: scope === null ? null : { listed: list?.length ?? 0, unknown: scope.unknown },
+    scope: scope && { listed: list?.length ?? 0, unknown: scope.unknown },
     year,
-    attrition:
-      month_on === null
-        ? []
-        : await query<Attrition>('attrition', { month_on, rows: MOST.attrition }),
+    attrition: await ofMonth<Attrition>('attrition', { rows: MOST.attrition }),
     counts: isReadBefore(coverage)
       ? counts
       : counts.map((count) => ({ ...count, changes_before: null })),
@@ -346,7 +321,9 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
     coverage,
     freshness,
   }
-  return { head, query }
+  const trends = (ids: readonly string[]) =>
+    ofMonth<TrendMonth>('trends', { shown: JSON.stringify(ids) })
+  return { head, query, trends }
 }
 
 function isReadBefore([first]: readonly CoverageRow[]): boolean {

@@ -11,6 +11,7 @@ import {
   type Attrition,
   type Change,
   type ChangeKind,
+  type NamedOrganization,
   type OrganizationChanges,
   type ReportData,
   type TrendMonth,
@@ -61,7 +62,7 @@ const RATES: readonly Column<Attrition>[] = [
   figure('More left', (one) => one.more, signed),
   LEAVERS,
   figure('Headcount', (one) => Math.round(one.headcount)),
-  { ...column('Grade', (one) => one.grade), isNumber: true },
+  { ...column('Grade', (one) => one.grade), style: 'number' },
 ]
 
 function partTable(head: string, rows: readonly Attrition[]): Html {
@@ -74,23 +75,20 @@ function partTable(head: string, rows: readonly Attrition[]): Html {
   return dataTable(rows, columns, { caption: `By ${head.toLowerCase()}` })
 }
 
-/** One organisation with its rate and its headcount over two years. @param newest the newest month that is known of any */
-export function attritionTrend(months: readonly TrendMonth[], newest: string | null): Html {
-  return html`<div class="multiples">${multiple(months, scaleOf(months), newest)}</div>`
+/** Each organisation with its rate, on one scale, and its headcount. @param newest the newest month that is known of any */
+export function multiples(groups: readonly (readonly TrendMonth[])[], newest: string | null): Html {
+  const rates = groups.flat().map(({ rate }) => rate ?? 0)
+  const most = Math.max(0.1, 1.3 * Math.max(0, ...rates))
+  return html`<div class="multiples">
+    ${groups.map((months) => multiple(months, most, newest))}
+  </div>`
 }
 
-/** The top of the scale of rates. */
-function scaleOf(trends: readonly TrendMonth[]): number {
-  return Math.max(0.1, 1.3 * Math.max(0, ...trends.map(({ rate }) => rate ?? 0)))
-}
-
-/** Each organisation with its rate and its headcount over two years. */
 export function trendsSection({ trends, organizations, attrition, year }: ReportData): Html {
   const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
   const groups = [...new Set(order)]
     .map((id) => trends.filter((one) => one.organization_id === id))
     .filter((months) => months.length > 0)
-  const most = scaleOf(trends)
   return section(
     'trends',
     'Trends',
@@ -102,9 +100,7 @@ export function trendsSection({ trends, organizations, attrition, year }: Report
     </p>`,
     groups.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
-      : html`<div class="multiples">
-          ${groups.map((months) => multiple(months, most, year.month_on))}
-        </div>`,
+      : multiples(groups, year.month_on),
   )
 }
 
@@ -212,7 +208,7 @@ export function organizationsSection({ organizations, scope }: ReportData): Html
   )
 }
 
-function organizationOf(one: Pick<Change, 'organization_id' | 'organization'>) {
+function organizationOf(one: NamedOrganization) {
   return { id: one.organization_id, name: shown(one.organization) }
 }
 
@@ -370,57 +366,43 @@ export function peopleSections({
 }
 
 function peopleTable(kind: ChangeKind, rows: readonly Change[], all: number, where: string): Html {
-  const heads = { person: 'Person', titles: 'Title before → after', where, when: 'When' }
-  return html`<table class="people" data-sortable role="table">
-    <caption>
-      ${firstOf(rows, all, '. ')}Directors and above first, then what became known last.
-    </caption>
-    <thead role="rowgroup">
-      <tr role="row">
-        ${Object.entries(heads).map(
-          ([style, text]) =>
-            html`<th role="columnheader" scope="col" class="${style}">${text}</th>`,
-        )}
-      </tr>
-    </thead>
-    <tbody role="rowgroup">
-      ${rows.map((row) => personLine(kind, row))}
-    </tbody>
-  </table>`
+  const place = (row: Change) =>
+    kind === 'rose'
+      ? name(row.organization, 'not known')
+      : step(row.from_organization, row.to_organization)
+  const titles = (row: Change) => step(row.title_before, row.title_after)
+  const columns: readonly Column<Change>[] = [
+    { head: 'Person', cell: personCell, style: 'person' },
+    { head: 'Title before → after', cell: titles, style: 'titles' },
+    { head: where, cell: place, style: 'where' },
+    { head: 'When', cell: whenCell, value: (row) => row.changed_on, style: 'when' },
+  ]
+  return dataTable(rows, columns, {
+    style: 'people',
+    caption: `${firstOf(rows, all, '. ')}Directors and above first, then what became known last.`,
+    organization: ({ organization_id: id, organization, is_executive }) => {
+      return { id, name: shown(organization) ?? id, isPlain: !is_executive }
+    },
+  })
 }
-function personLine(kind: ChangeKind, row: Change): Html {
+
+function personCell(row: Change): Content {
   const target = linkTarget(row.person_network_url)
   const person = name(row.person_full_name, 'name not known')
   const tag = LEVELS[row.level]
+  return [
+    target === null ? person : html`<a href="${target}" rel="noopener noreferrer">${person}</a>`,
+    tag !== undefined && html`<span class="tag">${tag}</span>`,
+  ]
+}
+
+function whenCell(row: Change): Content {
   const at = Date.parse(row.changed_on)
   const isDay = row.precision === 'day'
-  const organization = shown(row.organization) ?? row.organization_id
-  return html`<tr
-    role="row"
-    data-organization="${encodeURIComponent(row.organization_id)}"
-    data-name="${organization}"
-    ${row.is_executive ? null : html` data-plain`}
-  >
-    <th role="rowheader" scope="row" class="person">
-      ${
-        target === null ? person : html`<a href="${target}" rel="noopener noreferrer">${person}</a>`
-      }${tag === undefined ? null : html`<span class="tag">${tag}</span>`}
-    </th>
-    <td role="cell" class="titles">${step(row.title_before, row.title_after)}</td>
-    <td role="cell" class="where">
-      ${
-        kind === 'rose'
-          ? name(row.organization, 'not known')
-          : step(row.from_organization, row.to_organization)
-      }
-    </td>
-    <td role="cell" class="when" data-value="${row.changed_on}">
-      <time datetime="${isDay ? row.changed_on : row.changed_on.slice(0, 7)}"
-        >${isDay ? dayText(at) : monthText(at)}</time
-      >${row.was_announced ? ' (announced)' : null}
-      <span class="seen">seen ${dayText(Date.parse(row.known_on))}</span>
-    </td>
-  </tr> `
+  return html`<time datetime="${isDay ? row.changed_on : row.changed_on.slice(0, 7)}"
+      >${isDay ? dayText(at) : monthText(at)}</time
+    >${row.was_announced && ' (announced)'}
+    <span class="seen">seen ${dayText(Date.parse(row.known_on))}</span>`
 }
 
 /** The known parts of a step; an unknown end is left out. */

@@ -35,27 +35,21 @@ import {
   type ReportHead,
   type TrendMonth,
 } from './read-report.ts'
-import { attritionTrend, changesColumns, peopleSections } from './sections.ts'
+import { changesColumns, multiples, peopleSections } from './sections.ts'
 import { windowText } from './window.ts'
 import type { ReportRequest } from './write-report.ts'
 
-const LINES_OF_PAGE = 500
 /** Organisations that are read at once: their changes of a year must fit into memory. */
 const READ_AT_ONCE = 250
 const PAGES = 'organizations'
+const INDEX = 'index.html'
+// Up to 0.20 a long index had more pages.
 const OURS = /^(?:index(?:-\d+)?\.html|organizations)$/
-
-export interface FolderWritten {
-  readonly head: ReportHead
-  /** How many organisations there are, and how many have a page. */
-  readonly organizations: number
-  readonly pages: number
-  readonly bytes: number
-}
 
 /**
  * Writes the folder under a temporary name and renames it into place, replacing an older one.
  * @param onPage called after each organisation
+ * @returns the summary, how many organisations there are, how many have a page, and the bytes of all pages
  * @throws ConfigError when something else than such a folder was there
  * @throws StorageError when the disk refuses
  */
@@ -63,9 +57,9 @@ export async function writeReportFolder(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
   onPage: (done: number, all: number) => void,
-): Promise<FolderWritten> {
+) {
   refuseForeignFolder(path)
-  const { head, organizations, read } = await readByOrganization(warehouse, { window, list })
+  const { head, organizations, read } = await readByOrganization(warehouse, window, list)
   const temporary = `${path}.${process.pid}.new`
   try {
     onDisk(temporary, () => {
@@ -87,16 +81,13 @@ export async function writeReportFolder(
       for (const one of some) {
         const { organization_id: id } = one
         const line = { ...one, address: addressOf(id), months: found.trends.get(id) ?? [] }
-        const index = `../${indexFile(Math.floor(lines.length / LINES_OF_PAGE) + 1)}`
-        const data = { ...line, changes: found.changes.get(id) ?? [], index }
-        write(line.address, organizationPage(data, head, writtenAt))
+        const changes = found.changes.get(id) ?? []
+        write(line.address, organizationPage(line, changes, head, writtenAt))
         lines.push(line)
         onPage(lines.length, organizations.length)
       }
     }
-    for (let page = 1; page === 1 || (page - 1) * LINES_OF_PAGE < lines.length; page += 1) {
-      write(indexFile(page), indexPage(head, lines, page, writtenAt))
-    }
+    write(INDEX, indexPage(head, lines, writtenAt))
     onDisk(path, () => place(temporary, path))
     return { head, organizations: organizations[0]?.organizations ?? 0, pages: lines.length, bytes }
   } finally {
@@ -119,7 +110,7 @@ function place(temporary: string, path: string): void {
 
 function refuseForeignFolder(path: string): void {
   if (!existsSync(path)) return
-  const index = join(path, indexFile(1))
+  const index = join(path, INDEX)
   const names = isFile(path) ? null : onDisk(path, () => readdirSync(path))
   const isEmpty = names?.length === 0
   const isOurs = names?.every((name) => OURS.test(name)) === true && isFile(index)
@@ -140,71 +131,22 @@ interface IndexLine extends OrganizationChanges {
   readonly months: readonly TrendMonth[]
 }
 
-/** The name of a page of the index. @param page from 1 */
-function indexFile(page: number): string {
-  return page === 1 ? 'index.html' : `index-${page}.html`
-}
-
-/** A page of the index. @param page from 1 */
-function indexPage(
-  head: ReportHead,
-  everything: readonly IndexLine[],
-  page: number,
-  writtenAt: number,
-): string {
-  const lines = everything.slice((page - 1) * LINES_OF_PAGE, page * LINES_OF_PAGE)
-  const pages = Math.max(1, Math.ceil(everything.length / LINES_OF_PAGE))
-  const { compare } = new Intl.Collator('en')
-  const byName =
-    page === 1 && pages > 1
-      ? everything.toSorted((a, b) => compare(a.organization, b.organization))
-      : []
+function indexPage(head: ReportHead, lines: readonly IndexLine[], writtenAt: number): string {
   const window = windowText(head.window)
   const all = lines[0]?.organizations ?? 0
-  const others = Array.from({ length: pages }, (_, at) => at + 1)
   const body = html`<header>
       <h1>Job changes by organisation</h1>
-      <p class="lead">
-        ${window} · ${countText(all, 'organisation')}${pages > 1 && `, page ${page} of ${pages}`}
-      </p>
+      <p class="lead">${window} · ${countText(all, 'organisation')}</p>
       ${answerPart(head)}
-      ${
-        pages > 1 &&
-        html`<nav aria-label="Pages of the index">
-          <ul>
-            ${others.map((other) => html`<li>${other === page ? html`<b aria-current="page">${other}</b>` : html`<a href="${indexFile(other)}">${other}</a>`}</li> `)}
-          </ul>
-        </nav>`
-      }
     </header>
     <main>
       <section>
-        ${dataTable(lines, indexColumns(everything), { caption: INDEX_CAPTION, wide: 'Table of organisations' })}
+        ${dataTable(lines, indexColumns(lines), { caption: INDEX_CAPTION, wide: 'Table of organisations' })}
       </section>
-      ${
-        byName.length > 0 &&
-        html`<section>
-          <details>
-            <summary>All by name</summary>
-            <ul>
-              ${byName.map(
-                (one) =>
-                  html`<li>
-                    <a href="${one.address}">${name(one.organization, one.organization_id)}</a>
-                  </li> `,
-              )}
-            </ul>
-          </details>
-        </section>`
-      }
     </main>
     ${footer(writtenAt, ABOUT, COPY)}`
-  return htmlDocument({
-    title: `${INDEX_TITLE}${window}`,
-    styles: ['page.css'],
-    script: 'page.js',
-    body,
-  })
+  const title = `${INDEX_TITLE}${window}`
+  return htmlDocument({ title, styles: ['page.css'], script: 'page.js', body })
 }
 
 const INDEX_CAPTION =
@@ -239,19 +181,13 @@ function sparkline(values: readonly number[]): Content {
   </svg>`
 }
 
-/** The data of the page of an organisation. */
-interface OrganizationData extends IndexLine {
-  readonly changes: readonly Change[]
-  /** The file of the index that names it, relative to the page. */
-  readonly index: string
-}
-
 function organizationPage(
-  one: OrganizationData,
+  one: IndexLine,
+  changes: readonly Change[],
   { window, year }: ReportHead,
   writtenAt: number,
 ): string {
-  const { months, changes, executives_joined: joined, executives_left: left } = one
+  const { months, executives_joined: joined, executives_left: left } = one
   const figures = [
     { kind: 'joined', label: 'Joined', value: one.joined },
     { kind: 'left', label: 'Left', value: one.went },
@@ -266,9 +202,9 @@ function organizationPage(
   const trend =
     months.length === 0
       ? html`<p>Nothing is known of it yet.</p>`
-      : attritionTrend(months, year.month_on)
+      : multiples([months], year.month_on)
   const body = html`<header>
-      <p class="back"><a href="${one.index}">All organisations</a></p>
+      <p class="back"><a href="../${INDEX}">All organisations</a></p>
       <h1>${name(one.organization, one.organization_id)}</h1>
       <p class="lead">${windowText(window)}</p>
       ${figuresPart([...figures, directors])}

@@ -297,23 +297,18 @@ export class Career {
 
   #takeSecondJob(at: number): number {
     const random = this.#random
-    const { history } = this
     const main = this.#main.organization
-    if (random() < SECOND_JOB_AT_OWN_EMPLOYER && this.#isCalm(at)) {
-      const title = executiveTitle(random, this.#person, 'board')
-      const role = history.join({ organization: main, title, isSide: true }, at)
-      const until = at + (4 + random() * 6) * MONTH
-      if (until < this.#stage.endAt) history.leave(role, until)
-      return until
-    }
-    const organization = this.#stage.otherOrganization(random, new Set([main]))
-    if (this.#secondJobs.size > 0 || organization === undefined) return at
-    this.#secondJobs.add(organization)
-    const title = sideTitle(random, this.#person)
-    const role = history.join({ organization, title, isSide: true }, at)
-    const until = at + (6 + random() * 30) * MONTH
-    if (until < this.#stage.endAt) history.leave(role, until)
-    return at
+    const isHere = random() < SECOND_JOB_AT_OWN_EMPLOYER && this.#isCalm(at)
+    const organization = isHere ? main : this.#stage.otherOrganization(random, new Set([main]))
+    if (organization === undefined || (!isHere && this.#secondJobs.size > 0)) return at
+    if (!isHere) this.#secondJobs.add(organization)
+    const title = isHere
+      ? executiveTitle(random, this.#person, 'board')
+      : sideTitle(random, this.#person)
+    const role = this.history.join({ organization, title, isSide: true }, at)
+    const until = at + (isHere ? 4 + random() * 6 : 6 + random() * 30) * MONTH
+    if (until < this.#stage.endAt) this.history.leave(role, until)
+    return isHere ? until : at
   }
 
   #newTitle(step: 'promotion' | 'sideways' | 'retitle'): Job {

@@ -1,7 +1,7 @@
 /** The events a simulator serves, made up or from a file, each with its JSON text made once: an answer joins texts. */
 
-import { createReadStream } from 'node:fs'
-import { createGunzip } from 'node:zlib'
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { plainly } from '../support/schema-words.ts'
@@ -105,14 +105,27 @@ export class EventCollector {
  * Reads the events of an `.ndjson` or `.ndjson.gz` file; exact duplicates are kept. Blank lines are skipped.
  * @throws ConfigError when the file cannot be read, or naming the first line that is not an event
  */
-export async function readEventsFile(path: string): Promise<EventSource> {
+export function readEventsFile(path: string): EventSource {
   const collector = new EventCollector()
-  let lineNumber = 0
-  for await (const line of linesOf(path)) {
-    lineNumber += 1
-    if (line.trim() !== '') collector.add(parseLine(line, `${path}, line ${lineNumber}`))
+  const bytes = bytesOf(path)
+  // Not one text: it could be longer than a text can be.
+  for (let at = 0, number = 1; at < bytes.length; number += 1) {
+    const found = bytes.indexOf('\n', at)
+    const end = found < 0 ? bytes.length : found
+    const line = bytes.toString('utf8', at, end)
+    if (line.trim() !== '') collector.add(parseLine(line, `${path}, line ${number}`))
+    at = end + 1
   }
   return collector.finish()
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    const bytes = readFileSync(path)
+    return path.endsWith('.gz') ? gunzipSync(bytes) : bytes
+  } catch (error) {
+    throw new ConfigError(`${path}: cannot be read: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function parseLine(line: string, subject: string): JobChangeEvent {
@@ -126,26 +139,4 @@ function parseLine(line: string, subject: string): JobChangeEvent {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new ConfigError(`${subject}: ${issue?.path.join('.')}: ${issue?.message}`)
-}
-
-// Not node:readline, which ends a line at U+2028 within JSON text.
-async function* linesOf(path: string): AsyncGenerator<string> {
-  const file = createReadStream(path, { highWaterMark: 256 * 1_024 })
-  const unpacked = path.endsWith('.gz')
-    ? file.on('error', (error) => unpacked.destroy(error)).pipe(createGunzip())
-    : file
-  let rest = ''
-  try {
-    for await (const chunk of unpacked.setEncoding('utf8') as AsyncIterable<string>) {
-      const lines = (rest + chunk).split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
-    }
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${path}: cannot be read: ${messageOf(error)}`, { cause: error })
-  } finally {
-    file.destroy()
-  }
-  yield rest
 }

@@ -5,8 +5,6 @@ import type { Answer, Strike } from './faults.ts'
 export interface GateOptions {
   /** Accepted keys; default `simulator-key`. */
   readonly apiKeys?: readonly string[]
-  /** Keys that are known but whose plan lacks the data: 403. */
-  readonly keysWithoutPlan?: readonly string[]
   /** Requests of a key in any window, 1 or more; without it there is no 429 and there are no `X-RateLimit-*` headers. */
   readonly rateLimit?: { readonly requests: number; readonly windowMs: number }
 }
@@ -39,29 +37,20 @@ export class BadRequest extends Error {
   override readonly name = 'BadRequest'
 }
 
-export class Gate {
-  readonly #options: GateOptions
-  readonly #admittedAt = new Map<string, number[]>()
-
-  constructor(options: GateOptions) {
-    this.#options = options
-  }
-
-  /** @returns the answer that refuses, or whose request it is */
-  admit({ authorization, monotonicMs }: Call): Reply | Admitted {
-    const { apiKeys = ['simulator-key'], keysWithoutPlan = [], rateLimit } = this.#options
+/** Checks key and rate limit of a request. @returns the answer that refuses, or whose request it is */
+export function createGate(options: GateOptions): (call: Call) => Reply | Admitted {
+  const { apiKeys = ['simulator-key'], rateLimit } = options
+  const admittedAt = new Map<string, number[]>()
+  return ({ authorization, monotonicMs }) => {
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     if (key === undefined) return refusal(401, 'missing API key: send Authorization: Bearer <key>')
-    if (keysWithoutPlan.includes(key)) {
-      return refusal(403, 'your plan does not include job change data', key)
-    }
     if (!apiKeys.includes(key)) return refusal(401, 'invalid API key')
     if (rateLimit === undefined) return { key, headers: {} }
     const { requests, windowMs } = rateLimit
-    const times = (this.#admittedAt.get(key) ?? []).filter((at) => at > monotonicMs - windowMs)
+    const times = (admittedAt.get(key) ?? []).filter((at) => at > monotonicMs - windowMs)
     const isAdmitted = times.length < requests
     if (isAdmitted) times.push(monotonicMs)
-    this.#admittedAt.set(key, times)
+    admittedAt.set(key, times)
     // In seconds, until the oldest request leaves the window and makes room.
     const reset = Math.ceil(((times[0] ?? monotonicMs) + windowMs - monotonicMs) / 1_000)
     const headers = {
@@ -95,31 +84,35 @@ export function refusal(
 }
 
 /** The answer of an endpoint to a request. */
-export interface Served {
+export interface ServedAnswer {
   /** Default 200. */
-  readonly status?: number | undefined
-  readonly body: string
+  readonly status?: number
+  /** The JSON, without `credit_used`; or its text, which has it. */
+  readonly body: Readonly<Record<string, unknown>> | string
   readonly credits: number
   /** Events or other items in it. */
   readonly items: number
-  /** Further fields for the account. */
-  readonly facts: Partial<AccountEntry>
+  /** The organisations that it is about, for faults that hit one. */
+  readonly organizationIds?: readonly string[]
 }
 
 /** The reply to an admitted request: its answer, possibly changed by a fault, and the charge. */
 export function replyOf(
   { key, headers }: Admitted,
+  request: NonNullable<AccountEntry['request']>,
   strike: Strike | undefined,
-  { status = 200, body, credits, items, facts }: Served,
+  { status = 200, body, credits, items }: ServedAnswer,
 ): Reply {
   const { credit_used: said = credits } = (strike?.fault.body ?? {}) as { credit_used?: number }
   const isServed = strike?.fault.status === undefined
+  const text = typeof body === 'string' ? body : JSON.stringify({ ...body, credit_used: credits })
   return {
-    answer: isServed ? answerOf(status, body, headers) : statusAnswer(strike.fault, headers),
+    answer: isServed ? answerOf(status, text, headers) : statusAnswer(strike.fault, headers),
     strike,
     facts: {
-      ...facts,
       key,
+      request,
+      page: pageAsked(request),
       fault: strike?.action ?? null,
       events: isServed ? items : 0,
       credits_used: strike?.isCharged === false ? 0 : said,
@@ -136,17 +129,19 @@ function statusAnswer(fault: Strike['fault'], limits: Answer['headers']): Answer
   return answerOf(status, typeof body === 'string' ? body : JSON.stringify(body), headers)
 }
 
+/** The page that a request asks for. */
+export function pageAsked(request: Readonly<Record<string, unknown>>): number {
+  return Number(request['page'] ?? 1)
+}
+
 /** One request as the simulator saw it. A null means that the request did not get far enough to say. */
 export interface AccountEntry {
   readonly at: string
   /** The API key, if the simulator knows it. */
   readonly key: string | null
-  /** How many organisations the request named; 0 asks for all. */
-  readonly organizations: number | null
-  readonly event_type: string | null
-  readonly days_ago: number | null
+  /** Its parameters as sent. */
+  readonly request: Readonly<Record<string, unknown>> | null
   readonly page: number | null
-  readonly limit: number | null
   /** Null if the connection was reset. */
   readonly status: number | null
   readonly events: number
@@ -168,24 +163,22 @@ export interface Account {
 
 const LOG_SIZE = 100_000
 
-export class Bookkeeper {
-  readonly #byStatus: Record<string, number> = {}
-  readonly #totals = { requests: 0, charged_pages: 0, credits: 0 }
-  #log: AccountEntry[] = []
-
-  record(entry: AccountEntry): void {
-    const status = String(entry.status ?? 'none')
-    this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1
-    this.#totals.requests += 1
-    this.#totals.charged_pages += entry.credits_used > 0 ? 1 : 0
-    this.#totals.credits += entry.credits_used
-    this.#log.push(entry)
-    // Dropping half at a time keeps recording cheap.
-    if (this.#log.length > 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE)
-  }
-
-  account(): Account {
-    const log = this.#log.slice(-LOG_SIZE)
-    return { ...this.#totals, by_status: { ...this.#byStatus }, log }
+/** Books requests, and gives the account. */
+export function openBooks() {
+  const byStatus: Record<string, number> = {}
+  const totals = { requests: 0, charged_pages: 0, credits: 0 }
+  let log: AccountEntry[] = []
+  return {
+    record(entry: AccountEntry): void {
+      const status = String(entry.status ?? 'none')
+      byStatus[status] = (byStatus[status] ?? 0) + 1
+      totals.requests += 1
+      totals.charged_pages += entry.credits_used > 0 ? 1 : 0
+      totals.credits += entry.credits_used
+      log.push(entry)
+      // Dropping half at a time keeps recording cheap.
+      if (log.length > 2 * LOG_SIZE) log = log.slice(-LOG_SIZE)
+    },
+    account: (): Account => ({ ...totals, by_status: { ...byStatus }, log: log.slice(-LOG_SIZE) }),
   }
 }

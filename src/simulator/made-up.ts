@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { packageRoot } from '../support/assets.ts'
 import type { TrackedOrganization } from './events.ts'
-import { hexId, logNormal, mixSeeds, pick, seededRandom, type Random } from './random.ts'
+import {
+  hexId,
+  logNormal,
+  mixSeeds,
+  pick,
+  seededRandom,
+  weightedPlace,
+  type Random,
+} from './random.ts'
 
 type Language = 'en' | 'de' | 'fr' | 'es' | 'pt'
 
@@ -78,9 +86,10 @@ const SIZE_SIGMA = 1.7
 /** `count` organisations; the first ones are the same for every count. */
 export function makeUpOrganizations(seed: number, count: number): MadeUpOrganization[] {
   const slugs = new Set<string>()
+  const shares = words.countries.map(({ share }) => share)
   return Array.from({ length: count }, (_, number) => {
     const random = seededRandom(mixSeeds(seed, number, 1))
-    const home = pickCountry(random)
+    const home = words.countries[weightedPlace(random, shares)] as Country
     const size = Math.round(logNormal(random, MEDIAN_SIZE, SIZE_SIGMA))
     const organization_id = `org_${hexId(random, 16)}`
     let name = makeUpName(random, home)
@@ -115,12 +124,6 @@ export function makeUpSuccessor(
   const slug = `${slugFor(name)}-${organization.tracked.organization_id.slice(-4)}`
   const network_url = `https://network.example/company/${slug}`
   return { ...organization, tracked: { ...organization.tracked, name, slug, network_url }, home }
-}
-
-function pickCountry(random: Random): Country {
-  let left = random() * 100
-  const { countries } = words
-  return countries.find((country) => (left -= country.share) < 0) ?? pick(random, countries)
 }
 
 function makeUpName(random: Random, { legal_forms: forms }: Country): string {
@@ -179,9 +182,8 @@ const RUNG_SHARES = [0.18, 0.32, 0.25, 0.12, 0.08, 0.04, 0.01]
 
 /** The first rank of a person. */
 export function firstRank(random: Random, person: MadeUpPerson): Rank {
-  let left = random()
-  const rung = RUNG_SHARES.findIndex((share) => (left -= share) < 0)
-  return { ladder: pick(random, person.words.ladders), rung: Math.max(0, rung) }
+  const rung = weightedPlace(random, RUNG_SHARES)
+  return { ladder: pick(random, person.words.ladders), rung }
 }
 
 /** Next to the top: directors and heads of a field. */

@@ -1,15 +1,14 @@
 /** The organisation list that Jobtide reads, written from what a simulator serves. */
 
 import { refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { sha256Hex } from '../support/hash.ts'
 import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
 type Listed = readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[]
 
 /** Writes a CSV file with the header `organization_id,name`, one organisation a line. */
-export function writeOrganizationsFile(path: string, organizations: Listed, head = ''): void {
-  writeFileAtomic(path, head + listText(organizations))
+export function writeOrganizationsFile(path: string, organizations: Listed): void {
+  writeFileAtomic(path, listText(organizations))
 }
 
 function listText(organizations: Listed): string {
@@ -17,12 +16,8 @@ function listText(organizations: Listed): string {
   return ['organization_id,name\n', ...lines].join('')
 }
 
-// With a hash of the content, because an edited list belongs to its user.
-const MARK = '# organisations of the made-up world of jobtide simulate, '
-
 /**
- * Like {@link writeOrganizationsFile}, but replaces only a list that it wrote, or that is unused according to
- * `isUnused`.
+ * Like {@link writeOrganizationsFile}, but replaces only the same list, or one that is unused according to `isUnused`.
  * @throws ConfigError if there is anything else
  */
 export function replaceOrganizationsFile(
@@ -30,14 +25,7 @@ export function replaceOrganizationsFile(
   organizations: Listed,
   isUnused: (text: string) => boolean,
 ): void {
-  const isOurs = (text: string) => {
-    const end = text.indexOf('\n') + 1
-    return end > 0 && text.slice(0, end) === headOf(text.slice(end))
-  }
-  refuseForeignFile(path, 'list as simulate wrote it', (text) => isOurs(text) || isUnused(text))
-  writeOrganizationsFile(path, organizations, headOf(listText(organizations)))
-}
-
-function headOf(list: string): string {
-  return `${MARK}${sha256Hex(list).slice(0, 16)}\n`
+  const list = listText(organizations)
+  refuseForeignFile(path, 'list of this world', (text) => text === list || isUnused(text))
+  writeFileAtomic(path, list)
 }

@@ -1,5 +1,7 @@
 /** Pseudo-random numbers that depend on nothing but a seed: the same seed, the same world and the same faults. */
 
+import { sum } from '../support/numbers.ts'
+
 /** A stream of numbers from 0 (included) to 1 (excluded). */
 export type Random = () => number
 
@@ -38,9 +40,15 @@ export function pickWeighted<Name extends string>(
   weights: Readonly<Record<Name, number>>,
 ): Name {
   const names = Object.keys(weights) as Name[]
-  let left = random() * names.reduce((sum, name) => sum + weights[name], 0)
-  const found = names.find((name) => (left -= weights[name]) < 0)
-  return found ?? pick(random, names)
+  return names[weightedPlace(random, Object.values(weights))] as Name
+}
+
+/** A place in `weights`, with a probability by weight. */
+export function weightedPlace(random: Random, weights: readonly number[]): number {
+  let left = random() * sum(weights)
+  const found = weights.findIndex((weight) => (left -= weight) < 0)
+  // Rounding can leave a rest.
+  return found < 0 ? weights.length - 1 : found
 }
 
 /** A waiting time with this mean: how long until something that may happen at any moment. */

@@ -10,39 +10,38 @@ import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { SERVED } from './endpoints/served.ts'
 import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
-import { ServedWorld, WorldBehind, type ServedEndpoint } from './endpoints/world.ts'
+import { ServedWorld, WorldBehind } from './endpoints/world.ts'
+import type { EventSource } from './events.ts'
 import { createFaultPlan, sendAnswer, type Fault, type FaultPlan } from './faults.ts'
 import {
   BadRequest,
-  Bookkeeper,
-  Gate,
+  createGate,
   errorAnswer,
+  openBooks,
+  pageAsked,
   refusal,
   replyOf,
-  type Admitted,
   type Call,
   type GateOptions,
   type Reply,
 } from './gate.ts'
 import { seededRandom } from './random.ts'
-import { SEARCH_PATH, Search, type SearchOptions } from './search.ts'
 
-export interface ServiceOptions extends SearchOptions, GateOptions {
+export interface ServiceOptions extends GateOptions {
+  readonly source: EventSource
   readonly faults?: readonly Fault[]
 }
 
 /** All endpoints of the service behind one gate, without a socket. */
 export class SimulatedService {
-  readonly #gate: Gate
-  readonly #search: Search
+  readonly #admit: ReturnType<typeof createGate>
   readonly #behind: WorldBehind
   readonly #signals = new Signals()
   #faults: FaultPlan
 
   /** @throws ConfigError naming a fault that is wrong */
   constructor(options: ServiceOptions) {
-    this.#gate = new Gate(options)
-    this.#search = new Search(options)
+    this.#admit = createGate(options)
     this.#behind = new WorldBehind(options.source)
     this.#faults = createFaultPlan(options.faults ?? [])
   }
@@ -58,46 +57,41 @@ export class SimulatedService {
   }
 
   answer(path: string, call: Call, method = 'POST'): Reply {
-    const other = [...SERVED, this.#signals.endpoint].find((one) =>
+    const endpoint = [...SERVED, this.#signals.endpoint].find((one) =>
       one.path.endsWith('/') ? path.startsWith(one.path) : path === one.path,
     )
-    if (path !== SEARCH_PATH && other === undefined) {
-      return { answer: errorAnswer(404, `no such path: ${path}`) }
-    }
-    const allowed = other?.method ?? 'POST'
+    if (endpoint === undefined) return { answer: errorAnswer(404, `no such path: ${path}`) }
+    const { method: allowed = 'POST' } = endpoint
     if (method !== allowed) {
       return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: allowed }) }
     }
-    const admitted = this.#gate.admit(call)
+    const admitted = this.#admit(call)
     if ('answer' in admitted) return admitted
     try {
-      return other === undefined
-        ? this.#search.answer(call, admitted, this.#faults)
-        : this.#answerOther(other, path, call, admitted)
+      const rest = decodeURIComponent(path.slice(endpoint.path.length))
+      const request =
+        allowed === 'GET'
+          ? { ...Object.fromEntries(new URLSearchParams(call.query)), rest }
+          : objectOf(call)
+      const served = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
+      const strike = this.#faults(pageAsked(request), new Set(served.organizationIds))
+      return replyOf(admitted, request, strike, served)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, admitted.key, admitted.headers)
     }
   }
-
-  #answerOther(endpoint: ServedEndpoint, path: string, call: Call, admitted: Admitted): Reply {
-    const rest = decodeURIComponent(path.slice(endpoint.path.length))
-    const request =
-      endpoint.method === 'GET'
-        ? { ...Object.fromEntries(new URLSearchParams(call.query)), rest }
-        : objectOf(call.body)
-    const answer = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
-    const page = Number(request['page'] ?? 1)
-    const strike = this.#faults(page, new Set([answer.organizationId ?? '']))
-    const { credits, items, status } = answer
-    const body = JSON.stringify({ ...answer.body, credit_used: credits })
-    return replyOf(admitted, strike, { status, body, credits, items, facts: { page } })
-  }
 }
 
-function objectOf(body: string): Readonly<Record<string, unknown>> {
+/** The parameters in a body; an empty one has none. */
+function objectOf({ body, contentType }: Call): Readonly<Record<string, unknown>> {
+  if (body.trim() === '') return {}
+  if (!/^application\/json\b/i.test(contentType ?? '')) {
+    throw new BadRequest('send the body with Content-Type: application/json')
+  }
   const request = jsonOrNull(body)
-  if (request !== null && typeof request === 'object' && !Array.isArray(request)) {
+  if (request === null) throw new BadRequest('the body is not valid JSON')
+  if (typeof request === 'object' && !Array.isArray(request)) {
     return request as Record<string, unknown>
   }
   throw new BadRequest('the body must be a JSON object')
@@ -117,7 +111,7 @@ export interface SimulatorOptions extends ServiceOptions {
 export async function startSimulator(options: SimulatorOptions) {
   const { clock, source } = options
   const service = new SimulatedService(options)
-  const books = new Bookkeeper()
+  const books = openBooks()
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     // A client that went away in the middle of its request gets no answer.
@@ -150,7 +144,7 @@ export async function startSimulator(options: SimulatorOptions) {
   const random = seededRandom(DELIVERY_SEED)
   return {
     url,
-    account: () => books.account(),
+    account: books.account,
     organizations: () => source.organizations,
     /** Makes a run of each signal: what it delivers is sent to its webhook, and again where that does not answer 2xx. */
     runSignals: async () => {
@@ -189,11 +183,8 @@ async function deliver({ url, body, signature }: SentDelivery): Promise<void> {
 
 const NO_FACTS = {
   key: null,
-  organizations: null,
-  event_type: null,
-  days_ago: null,
+  request: null,
   page: null,
-  limit: null,
   events: 0,
   credits_used: 0,
   fault: null,

@@ -15,7 +15,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
-import { open, rename, type FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
   ConfigError,
@@ -227,32 +227,6 @@ export function removeFile(path: string): void {
     }
     if (existsSync(dirname(path))) fsyncDirectory(dirname(path))
   })
-}
-
-/**
- * Replaces `path` by what `write` puts into `temporary`, a new file in the same folder, without blocking this process.
- * After a failure no temporary file remains. Errors are not converted.
- * @param mode of the new file, before the umask
- */
-export async function placeWhole(
-  path: string,
-  temporary: string,
-  write: (file: FileHandle) => Promise<void>,
-  mode = 0o666,
-): Promise<void> {
-  try {
-    const file = await open(temporary, 'wx', mode)
-    try {
-      await write(file)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-    fsyncDirectory(dirname(path))
-  } finally {
-    rmSync(temporary, { force: true })
-  }
 }
 
 /** Makes everything written to a file survive a power cut, however it was written. Errors are not converted. */

@@ -5,7 +5,8 @@
 
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { onAbort } from './abort.ts'
+import { setImmediate } from 'node:timers/promises'
+import { untilAborted } from './abort.ts'
 import { SECOND } from './units.ts'
 
 export interface Uptime {
@@ -52,38 +53,19 @@ export const realClock: Clock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   uptime: () => (BOOT === null ? null : { boot: BOOT, ms: Math.round(uptime() * SECOND) }),
   async sleep(ms, signal) {
-    let leftMs = ms
-    while (leftMs > 0) {
-      const stepMs = Math.min(leftMs, LONGEST_TIMER_MS)
-      await sleepOnce(stepMs, signal)
-      leftMs -= stepMs
-    }
     signal?.throwIfAborted()
+    for (let leftMs = ms; leftMs > 0; leftMs -= LONGEST_TIMER_MS) {
+      let timer: NodeJS.Timeout | undefined
+      const pause = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, Math.min(leftMs, LONGEST_TIMER_MS))
+      })
+      await (signal ? untilAborted(pause, signal) : pause).finally(() => clearTimeout(timer))
+    }
   },
 }
 
-function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason as Error)
-    const timer = setTimeout(() => {
-      stopListening?.()
-      resolve()
-    }, ms)
-    const stopListening =
-      signal &&
-      onAbort(signal, () => {
-        clearTimeout(timer)
-        reject(signal.reason as Error)
-      })
-  })
-}
-
 /** Yields to everything that waits for this thread, such as answers of the engine, without adding a delay. */
-export function yieldThread(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}
+export const yieldThread = (): Promise<void> => setImmediate()
 
 /**
  * A clock whose wall time is `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it.

@@ -3,9 +3,7 @@
  * JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
-import { existsSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
-import { dirname } from 'node:path'
 
 /** Exit codes of the process; docs/operations.md explains them to operators. */
 export const EXIT = {
@@ -123,31 +121,13 @@ export function systemCode(error: unknown): string | undefined {
 export function asStorageError(error: unknown, subject: string): unknown {
   const code = systemCode(error)
   if (code === undefined) return error
-  const isOutOfInodes = code === 'ENOSPC' && hasNoInodes(error)
-  const meaning = isOutOfInodes
-    ? 'the disk has no inodes left, so no file can be created'
-    : (STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null))
+  const meaning = STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null)
   if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
     hint: storageHint(code),
     context: { code },
     cause: error,
   })
-}
-
-/** Whether the disk has space but no file can be created: `df -i` shows it. */
-function hasNoInodes(error: unknown): boolean {
-  const { path, dest } = Object(error) as NodeJS.ErrnoException & { readonly dest?: string }
-  if (path === undefined) return false
-  // A folder of it may be what could not be made.
-  let folder = dirname(dest ?? path)
-  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
-  try {
-    const { bavail, files, ffree } = statfsSync(folder)
-    return bavail > 0 && files > 0 && ffree === 0
-  } catch {
-    return false
-  }
 }
 
 /** The hint for a file-system error `code`; a general one for other codes. */
@@ -158,6 +138,7 @@ export function storageHint(code: string): string {
 const OWNER =
   'Check the owner (`ls -l`) and whether the file is immutable (`lsattr`); let the account that runs Jobtide read and write there'
 const HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'Free space, or inodes if `df -i` shows none left',
   EACCES: OWNER,
   EPERM: OWNER,
   EROFS: 'Mount it for writing, or name another folder with --data-dir',

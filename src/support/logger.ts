@@ -1,10 +1,9 @@
 /**
- * Logs: one JSON line per event on stderr, an event name and fields. Secrets are removed by value from the finished
+ * Logs: one line per event on stderr, JSON by json-log.ts or text for people. Secrets are removed by value from the finished
  * line, because removing them by field name misses most of the places a secret can hide (messages, causes, headers).
  */
 
-import { isoInstant, realClock } from './clock.ts'
-import { escapedJson, onOneLine, printable } from './text.ts'
+import { onOneLine, printable } from './text.ts'
 
 /** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
@@ -105,53 +104,32 @@ export type Logger = Readonly<
   Record<Exclude<LogLevel, 'silent'>, (fields: object, name: string) => void>
 >
 
-/**
- * A logger that writes scrubbed lines with `write` (one call per line, newline included).
- * @param fields stand on each line, as they are when it is written
- */
-export function createLogger(
-  least: LogLevel,
-  scrubber: Scrubber,
-  write: (line: string) => void,
-  fields: Readonly<Record<string, string>> = {},
-): Logger {
-  const at = (level: LogLevel) => {
-    if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return () => undefined
-    return (more: object, msg: string) => {
-      const time = isoInstant(realClock.now())
-      const line = JSON.stringify({ level, time, ...fields, ...more, msg }, readable)
-      write(scrubber.scrub(escapedJson(`${line}\n`)))
-    }
-  }
-  const [trace, debug, info] = [at('trace'), at('debug'), at('info')]
-  return { trace, debug, info, warn: at('warn'), error: at('error') }
+const quiet = () => undefined
+
+export const silentLogger: Logger = {
+  trace: quiet,
+  debug: quiet,
+  info: quiet,
+  warn: quiet,
+  error: quiet,
 }
 
-// Values that JSON would omit or refuse.
-function readable(_key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value)
-  if (!(value instanceof Error)) return value
-  const { message, stack, cause } = value
-  return Object.assign({}, value, { message, stack, cause })
+/** A logger for people: warnings and errors, such as `jobtide: warning: waiting_for_lock: data is in use by …`. */
+export function createPeopleLog(write: (line: string) => void): Logger {
+  const at = (level: string) => (fields: object, name: string) =>
+    write(lineForPeople(level, fields, name))
+  return { ...silentLogger, warn: at('warning'), error: at('error') }
 }
 
-/**
- * A log line for people: `jobtide: warning: waiting_for_lock: data is in use by …`.
- * @param line as a logger writes it
- */
-export function lineForPeople(line: string): string {
-  const { level, msg, time: _time, ...fields } = JSON.parse(line) as Record<string, unknown>
-  const { reason, message = reason, why = message, ...others } = fields
-  const name = level === 'warn' ? 'warning' : String(level)
+function lineForPeople(level: string, fields: object, name: string): string {
+  const { reason, message = reason, why = message, ...others } = fields as Record<string, unknown>
   const about = typeof why === 'string' ? `: ${why}` : ''
   const rest = Object.entries(others)
-    .filter(([key]) => !ABOUT_RUN.has(key))
+    .filter(([key, value]) => !ABOUT_RUN.has(key) && value !== undefined)
     .map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const tail = rest.length === 0 ? '' : ` (${rest.join(', ')})`
-  return `${onOneLine(printable(`jobtide: ${name}: ${String(msg)}${about}${tail}`))}\n`
+  return `${onOneLine(printable(`jobtide: ${level}: ${name}${about}${tail}`))}\n`
 }
 
 // A person who watches knows which run it is.
-const ABOUT_RUN = new Set(['pipeline', 'run_id', 'reason', 'message', 'why'])
-
-export const silentLogger: Logger = createLogger('silent', createScrubber(), () => undefined)
+const ABOUT_RUN = new Set(['pipeline', 'run_id'])

@@ -3,6 +3,11 @@
 import type { Server } from 'node:http'
 import { ConfigError, messageOf, systemCode } from './errors.ts'
 
+/** Whether a host of an address, or a bare one, is this machine. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[?::1\]?)$/.test(host)
+}
+
 /**
  * Listens at an address of this machine.
  * @param port 0 for any free one

@@ -2,7 +2,9 @@
 
 import { userInfo } from 'node:os'
 import { ConfigError } from './errors.ts'
+import { isLoopbackHost } from './loopback.ts'
 import { Secret } from './secret.ts'
+import { decodedUri } from './text.ts'
 
 export interface PostgresAddress {
   /** The address as shown and stored: without user, password and options. */
@@ -25,7 +27,6 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const SCHEME = /^postgres(?:ql)?:\/\//i
 const VARIABLE = /^\$\{(\w+_URL)\}$/
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 const HINT =
   "Write postgres://user@host:5432/database and set PGPASSWORD, or name a variable that holds all of it: '${JOBTIDE_PG_URL}'. Nothing was sent."
 
@@ -62,13 +63,13 @@ export function postgresAddress(text: string, environment: Environment): Postgre
   const url = new URL(value)
   const said = (key: string, name: string) => url.searchParams.get(key) || environment[name] || null
   const host =
-    decoded(url.hostname).replace(/^\[(.*)\]$/, '$1') || said('host', 'PGHOST') || 'localhost'
+    decodedUri(url.hostname).replace(/^\[(.*)\]$/, '$1') || said('host', 'PGHOST') || 'localhost'
   const port = Number(url.port || said('port', 'PGPORT') || 5432)
-  const user = decoded(url.username) || said('user', 'PGUSER') || userInfo().username
-  const database = decoded(url.pathname.slice(1)) || said('dbname', 'PGDATABASE') || user
-  const password = decoded(url.password) || said('password', 'PGPASSWORD')
+  const user = decodedUri(url.username) || said('user', 'PGUSER') || userInfo().username
+  const database = decodedUri(url.pathname.slice(1)) || said('dbname', 'PGDATABASE') || user
+  const password = decodedUri(url.password) || said('password', 'PGPASSWORD')
   const isSocket = host.startsWith('/')
-  const isHere = isSocket || LOOPBACK.has(host)
+  const isHere = isSocket || isLoopbackHost(host)
   const asked = said('sslmode', 'PGSSLMODE') ?? (isHere ? 'disable' : 'verify-full')
   const tls = TLS.find((mode) => mode === asked)
   if (tls === undefined) {
@@ -88,13 +89,5 @@ export function postgresAddress(text: string, environment: Environment): Postgre
     password: password === null ? null : new Secret(password),
     tls,
     rootCertificate: said('sslrootcert', 'PGSSLROOTCERT'),
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

@@ -73,11 +73,7 @@ export function companySlug(urlOrSlug: string): string {
   const [path = ''] = urlOrSlug.trim().split(/[?#]/, 1)
   const parts = path.split('/').filter((part) => part !== '')
   const slug = parts[parts.indexOf('company') + 1 || parts.length - 1] ?? parts.at(-1) ?? ''
-  try {
-    return decodeURIComponent(slug).normalize('NFC').toLowerCase()
-  } catch {
-    return slug.toLowerCase()
-  }
+  return decodedUri(slug).normalize('NFC').toLowerCase()
 }
 
 /**
@@ -113,6 +109,15 @@ export function withoutCredentials(address: string): string {
   const start = address.indexOf('://')
   const end = address.lastIndexOf('@')
   return start < 0 || end < start ? address : `${address.slice(0, start + 3)}…${address.slice(end)}`
+}
+
+/** A part of an address without its escapes; one with a wrong escape as it is. */
+export function decodedUri(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** The text without slashes at its end. A regular expression would take quadratic time on a long run of slashes. */

@@ -58,7 +58,7 @@ const SYSTEM_WORDS = [
   [/read-only file system/i, 'EROFS'],
 ] as const
 const FILES_OPEN = /too many open files( in system)?/i
-const NOT_MADE = /cannot open file "([^"]+)": no space left/i
+const NOT_MADE = /cannot open file "[^"]+": no space left/i
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
 // The free space of the disk limits temporary files, so that on a full disk the limit is zero.
@@ -101,15 +101,12 @@ export function asWarehouseError(error: unknown, path: string): unknown {
       cause: error,
     })
   }
-  const asSystemError = (code: string, place?: string) => {
-    const details = place === undefined ? { code } : { code, path: place }
-    return asStorageError(Object.assign(new Error(message, { cause: error }), details), path)
-  }
+  const asSystemError = (code: string) =>
+    asStorageError(Object.assign(new Error(message, { cause: error }), { code }), path)
   const [filesOpen, inSystem] = FILES_OPEN.exec(message) ?? []
   if (filesOpen !== undefined) return asSystemError(inSystem === undefined ? 'EMFILE' : 'ENFILE')
   // A file that cannot even be opened: of a full disk, or of one without inodes.
-  const [, unopened] = NOT_MADE.exec(line) ?? []
-  if (unopened !== undefined) return asSystemError('ENOSPC', unopened)
+  if (NOT_MADE.test(line)) return asSystemError('ENOSPC')
   if (DISK.test(message) || (NOT_DONE.test(message) && !DAMAGED.test(message))) {
     const [, code = ''] = SYSTEM_WORDS.find(([words]) => words.test(message)) ?? []
     return refusedByDisk('the disk refused a write to', storageHint(code))

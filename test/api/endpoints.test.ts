@@ -369,7 +369,7 @@ describe('errors of every endpoint', () => {
       status: 401,
       charged: 0,
     })
-    const withoutPlan = ask(name, request, 1, serviceWith({ keysWithoutPlan: ['simulator-key'] }))
+    const withoutPlan = ask(name, request, 1, serviceWith({ faults: [{ status: 403 }] }))
     expect(withoutPlan).toMatchObject({ status: 403, charged: 0 })
     const narrow = serviceWith({ rateLimit: { requests: 1, windowMs: 1_000 } })
     expect(ask(name, request, 1, narrow).status).toBe(200)

@@ -11,7 +11,8 @@ import { loadText } from '../../src/cli/run-result.ts'
 import type { LoadReport } from '../../src/load/merger.ts'
 import { CheckFailedError } from '../../src/model/check-outcome.ts'
 import { ConfigError } from '../../src/support/errors.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { createJsonLog } from '../../src/support/json-log.ts'
+import { createPeopleLog, createScrubber } from '../../src/support/logger.ts'
 import { HOSTILE, hostileText, obeyedIn } from '../helpers/hostile-text.ts'
 import { rounds } from '../helpers/tier.ts'
 
@@ -65,10 +66,9 @@ describe('output', () => {
           output.failure(new Error(text))
           output.failure(text)
           if (isTTY) void output.stream(text, never)
-          createLogger('info', createScrubber(), (line) => output.write(line)).info(
-            { [text]: text },
-            text,
-          )
+          const write = (line: string) => output.write(line)
+          createJsonLog('info', createScrubber(), write).info({ [text]: text }, text)
+          createPeopleLog(write).warn({ [text]: text }, text)
         })
         expect(obeyedIn(shown)).toBeNull()
       }),

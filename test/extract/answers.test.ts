@@ -54,11 +54,11 @@ it('treats a 200 with success: false and 0 credits as a free error: 0 credits in
 describe('a refused key ends the run', () => {
   it.each([
     { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },
-    { status: 403, key: 'poor-key', concurrency: 8, most: 8 },
+    { status: 403, key: 'simulator-key', concurrency: 8, most: 8 },
   ])(
     '$status: at most $most requests with $concurrency workers, exit 3, 0 credits',
     async ({ status, key, concurrency, most }) => {
-      const { run, service } = fifty({ key, keysWithoutPlan: ['poor-key'] })
+      const { run, service } = fifty({ key, faults: [{ status: 403, times: 'always' }] })
       const error = await errorOf(run.extract({ concurrency }))
       expect(error).toMatchObject({ exitCode: 3, context: { status } })
       expect(service.account.length).toBeLessThanOrEqual(most)

@@ -17,8 +17,10 @@ import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { createJsonLog } from '../../src/support/json-log.ts'
+import { createScrubber, silentLogger } from '../../src/support/logger.ts'
 import { sum } from '../../src/support/numbers.ts'
+import { companySlug } from '../../src/support/text.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import { aBatch, aStart } from '../journal/journal-fixture.ts'
@@ -158,7 +160,11 @@ export interface SimulatedOptions extends Partial<ServiceOptions> {
   readonly takesMs?: number
   /** The key that is sent. */
   readonly key?: string
+  /** Which of the untracked companies a 400 names: the first one, as the simulator does, all, or none. */
+  readonly unknownNames?: 'first' | 'all' | 'none'
 }
+
+const NOT_TRACKED = /company_urls: company not tracked: [^"]+/
 
 /** The simulator's endpoints without a socket, so faults of the wire have no effect. */
 export function simulated(
@@ -167,6 +173,7 @@ export function simulated(
     clock = virtualClock(NOW),
     takesMs = 0,
     key = 'simulator-key',
+    unknownNames = 'first',
     ...options
   }: SimulatedOptions = {},
 ): Service & { readonly endpoint: SimulatedService } {
@@ -184,7 +191,17 @@ export function simulated(
     const { status, body: text } = answer
     const names = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value])
     const headers = { ...Object.fromEntries(names), date: new Date(clock.now()).toUTCString() }
-    return { takesMs, status, headers, text: text.toString(), charge: facts?.credits_used ?? 0 }
+    const tracked = new Set(source.organizations.map(({ slug }) => slug))
+    const unknown = ((body['company_urls'] ?? []) as string[]).filter(
+      (url) => !tracked.has(companySlug(url)),
+    )
+    const words = {
+      first: '$&',
+      all: `companies not tracked: ${unknown.join(', ')}`,
+      none: 'a company of the request is not tracked',
+    }
+    const said = text.toString().replace(NOT_TRACKED, words[unknownNames])
+    return { takesMs, status, headers, text: said, charge: facts?.credits_used ?? 0 }
   }, clock)
   return { ...service, endpoint }
 }
@@ -256,7 +273,7 @@ export function buyingOptions(
     writer,
     clock,
     random: () => 0.5,
-    logger: createLogger('error', createScrubber(), () => undefined),
+    logger: silentLogger,
     baseUrl: 'https://service.example',
     maxWaitMs,
     stop: never,
@@ -286,7 +303,7 @@ export function aRun(
 ) {
   const { clock } = service
   const log: Record<string, unknown>[] = []
-  const logger = createLogger('info', createScrubber(), (line) => {
+  const logger = createJsonLog('info', createScrubber(), (line) => {
     log.push(JSON.parse(line) as Record<string, unknown>)
   })
   const journal = memoryJournal(batches, clock.now(), onWrite)

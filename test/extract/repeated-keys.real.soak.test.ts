@@ -10,7 +10,7 @@ const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.n
 describe('29,822 real events of 15 organisations, 7 % of them with a repeated key,', () => {
   it('cost 597 pages with any number of workers (skipped without ../shared/cases)', async (context) => {
     if (!existsSync(FILE)) context.skip('../shared/cases is absent')
-    const source = await readEventsFile(FILE)
+    const source = readEventsFile(FILE)
     for (const workers of IS_SOAK ? [1, 2, 4, 8] : [8])
       expect(await buyAll(source, 50, workers)).toBe(597)
   }, 400_000)

@@ -8,7 +8,8 @@ import { describe, expect, it } from 'vitest'
 import { computedModels } from '../../src/model/computed-models.ts'
 import { withoutOwner, type ManifestTable } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { createJsonLog } from '../../src/support/json-log.ts'
+import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
 import { isOfEndpoints } from '../../src/warehouse/endpoint-tables.ts'
@@ -37,7 +38,7 @@ async function copiedTables(
   compact = false,
 ): Promise<string[]> {
   const lines: string[] = []
-  const logger = createLogger('debug', createScrubber(), (line) => lines.push(line))
+  const logger = createJsonLog('debug', createScrubber(), (line) => lines.push(line))
   await publish(warehouse, store, { tables, logger, splitAboveRows: SPLIT_ABOVE, compact })
   return lines
     .map((line) => JSON.parse(line) as { readonly msg: string; readonly table: string })

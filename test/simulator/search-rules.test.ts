@@ -2,25 +2,27 @@ import { describe, expect, it } from 'vitest'
 import { anEvent, peopleOf, simulate } from './simulator-fixture.ts'
 
 const TWO = [anEvent({ organization: 'org_a' }), anEvent({ organization: 'org_b' })]
-const DAYS = 'days_ago must be an integer from 1 to 365; got '
-const PAGE = 'page must be an integer from 1 to 10000; got '
-const TYPES = 'event_type must be one of joined, left, title_change; got '
-const IDS = 'organization_ids must be a string or an array of strings, none of them empty; got '
 const NO_KEY = 'missing API key: send Authorization: Bearer <key>'
 
 describe('the rules of a search', () => {
   it.each<[parameters: unknown, message: string]>([
-    [{ event_type: 'hired' }, `${TYPES}"hired"`],
-    [{ title: 'VP' }, 'title must be a text of 3 characters or more; got "VP"'],
-    [{ geo_city: ' Lo ' }, 'geo_city must be a text of 3 characters or more; got " Lo "'],
-    [{ geo_country_code: 'GBR' }, 'geo_country_code must be two letters; got "GBR"'],
-    [{ days_ago: 0 }, `${DAYS}0`],
-    [{ days_ago: '7' }, `${DAYS}"7"`],
-    [{ limit: 51 }, 'limit must be an integer from 1 to 50; got 51'],
-    [{ page: 10_001 }, `${PAGE}10001`],
-    [{ organization_ids: 5 }, `${IDS}5`],
-    [{ organization_ids: 'org_a,,org_b' }, `${IDS}"org_a,,org_b"`],
-    [{ organization_ids: [] }, `${IDS}[]`],
+    [{ event_type: 'hired' }, 'event_type: expected joined, left or title_change, got "hired"'],
+    [{ title: 'VP' }, 'title: expected 3 characters or more, got "VP"'],
+    [{ geo_city: ' Lo ' }, 'geo_city: expected 3 characters or more, got "Lo"'],
+    [{ geo_country_code: 'GBR' }, 'geo_country_code: expected two letters'],
+    [{ days_ago: 0 }, 'days_ago: expected 1 or more, got 0'],
+    [{ days_ago: '7' }, 'days_ago: expected a number, got "7"'],
+    [{ limit: 51 }, 'limit: expected 50 or less, got 51'],
+    [{ page: 10_001 }, 'page: expected 10000 or less, got 10001'],
+    [{ organization_ids: 5 }, 'organization_ids: expected a list, got 5'],
+    [
+      { organization_ids: 'a,,b' },
+      'organization_ids.1: expected a text that is not empty, got an empty text',
+    ],
+    [
+      { organization_ids: [] },
+      'organization_ids: expected a list that is not empty, got an empty list',
+    ],
     [
       { company_urls: ['x.example/nobody/'] },
       'company_urls: company not tracked: x.example/nobody/',
@@ -87,26 +89,17 @@ describe('the rules of a search', () => {
     expect(refused.body.message).toBe(
       'organization_ids and company_urls name 51 companies; at most 50 are allowed',
     )
-    const both = await simulator.post({ company_urls: ['twin', ...slugs.slice(0, 49)] })
-    expect(both.status).toBe(200)
-    expect(simulator.account().log[2]?.organizations).toBe(51)
+    const both = await simulator.post({ company_urls: ['twin', ...slugs.slice(0, 49)], limit: 50 })
+    // Of 51 organisations.
+    expect(both.body.pagination.has_more).toBe(true)
   })
 
   it.each<[what: string, authorization: string | null, status: number, message: string]>([
     ['no key', null, 401, NO_KEY],
     ['a wrong key', 'Bearer wrong', 401, 'invalid API key'],
-    [
-      'a key without the plan',
-      'Bearer poor-key',
-      403,
-      'your plan does not include job change data',
-    ],
     ['a second key', 'bearer other-key', 200, 'ok'],
   ])('answer %s', async (_, authorization, status, message) => {
-    const simulator = await simulate(TWO, {
-      apiKeys: ['simulator-key', 'other-key'],
-      keysWithoutPlan: ['poor-key'],
-    })
+    const simulator = await simulate(TWO, { apiKeys: ['simulator-key', 'other-key'] })
     const headers: Record<string, string> = authorization === null ? {} : { authorization }
     expect(await simulator.post({}, headers)).toMatchObject({ status, body: { message } })
     expect(simulator.account().credits).toBe(status === 200 ? 10 : 0)

@@ -1,4 +1,4 @@
-/** Who is where, as shown by endpoints other than job changes: computed once between two detected events. */
+/** Who is where, as shown by endpoints other than job changes: as seen by then. */
 
 import { expect, it } from 'vitest'
 import { ServedWorld, WorldBehind } from '../../src/simulator/endpoints/world.ts'
@@ -25,16 +25,4 @@ it('the headcounts at 50 moments, in any order, equal those of a new world', () 
     return shown.join()
   })
   expect(new Set(counts).size).toBeGreaterThan(20)
-})
-
-it('nothing is computed again between two events', () => {
-  const behind = new WorldBehind(source)
-  const moments = [...new Set(source.events.map(({ detectedAt }) => detectedAt))].toSorted(
-    (a, b) => a - b,
-  )
-  const [first = 0, second = 0] = moments
-  const seats = behind.seatsAt(first)
-  expect(behind.seatsAt(second - 1)).toBe(seats)
-  expect(behind.seatsAt(second)).not.toBe(seats)
-  expect(behind.seatsAt(first - 1).seats).toEqual([])
 })

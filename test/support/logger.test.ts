@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createJsonLog } from '../../src/support/json-log.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { createPeopleLog, createScrubber } from '../../src/support/logger.ts'
 import { Secret } from '../../src/support/secret.ts'
 
 // With the characters that each encoding changes: / + = % " \ and a letter outside ASCII.
@@ -52,9 +52,8 @@ function logged(fields: object, message: string, secrets: readonly string[] = [K
   const lines: string[] = []
   const scrubber = createScrubber()
   for (const secret of secrets) scrubber.add(secret)
-  for (const create of [createLogger, createJsonLog]) {
-    create('info', scrubber, (line) => lines.push(line)).info(fields, message)
-  }
+  createJsonLog('info', scrubber, (line) => lines.push(line)).info(fields, message)
+  createPeopleLog((line) => lines.push(scrubber.scrub(line))).warn(fields, message)
   return lines.join('')
 }
 
@@ -102,15 +101,15 @@ describe('the log scrubber', () => {
 })
 
 describe('a log line', () => {
-  it('is one line of JSON in either log, with a time in ISO 8601, whatever it contains', () => {
-    const lines = logged({ name: 'a\r\nb\u001B[31m' }, 'two\nlines').trimEnd().split('\n')
-    expect(lines).toHaveLength(2)
-    for (const line of lines) {
-      expect(line).not.toContain('\u001B')
-      const parsed = JSON.parse(line) as Record<string, unknown>
-      expect(parsed).toMatchObject({ level: 'info', name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
-      expect(parsed['time']).toMatch(/^\d{4}-\d{2}-\d{2}T.*Z$/)
-    }
+  it('is one line, of JSON with a time in ISO 8601 or for people, whatever it contains', () => {
+    const text = logged({ name: 'a\r\nb\u001B[31m', count: 3, none: undefined }, 'two\nlines')
+    const [json = '', people, ...more] = text.trimEnd().split('\n')
+    expect(more).toEqual([])
+    expect(text).not.toContain('\u001B')
+    const parsed = JSON.parse(json) as Record<string, unknown>
+    expect(parsed).toMatchObject({ level: 'info', name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
+    expect(parsed['time']).toMatch(/^\d{4}-\d{2}-\d{2}T.*Z$/)
+    expect(people).toBe('jobtide: warning: two·lines (name a··b·[31m, count 3)')
   })
 })
 
@@ -192,24 +191,16 @@ it.each(['toLowerCase', 'toUpperCase'] as const)(
   },
 )
 
-it.each([createLogger, createJsonLog])(
-  'a field of one line is on no later line of %o; fields of the run are on each, with their current value',
-  (create) => {
-    const lines: string[] = []
-    const run: Record<string, string> = { pipeline: 'nightly' }
-    const log = create('info', createScrubber(), (line) => lines.push(line), run)
-    log.info({ page: 7, stage: 'extract' }, 'page_received')
-    run['run_id'] = 'run_1'
-    log.info({}, 'run_ended')
-    const [first, second] = lines.map((line) => JSON.parse(line) as object)
-    expect(first).toMatchObject({ pipeline: 'nightly', page: 7, stage: 'extract' })
-    expect(Object.keys(second ?? {}).toSorted()).toEqual([
-      'level',
-      'msg',
-      'pipeline',
-      'run_id',
-      'time',
-    ])
-    expect(run).toEqual({ pipeline: 'nightly', run_id: 'run_1' })
-  },
-)
+it('a field of one line is on no later line; fields of the run are on each, with their current value', () => {
+  const lines: string[] = []
+  const run: Record<string, string> = { pipeline: 'nightly' }
+  const log = createJsonLog('info', createScrubber(), (line) => lines.push(line), run)
+  log.info({ page: 7, stage: 'extract' }, 'page_received')
+  run['run_id'] = 'run_1'
+  log.info({}, 'run_ended')
+  const [first, second] = lines.map((line) => JSON.parse(line) as object)
+  expect(first).toMatchObject({ pipeline: 'nightly', page: 7, stage: 'extract' })
+  const names = Object.keys(second ?? {})
+  expect(names.toSorted()).toEqual(['level', 'msg', 'pipeline', 'run_id', 'time'])
+  expect(run).toEqual({ pipeline: 'nightly', run_id: 'run_1' })
+})

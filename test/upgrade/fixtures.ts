@@ -53,7 +53,7 @@ export async function siteOf(
   const aheadMs = Date.parse(now) - machineNow()
   const time = vi.spyOn(Date, 'now').mockImplementation(() => machineNow.call(Date) + aheadMs)
   onTestFinished(() => time.mockRestore())
-  const source = await readEventsFile(file('events.ndjson.gz'))
+  const source = readEventsFile(file('events.ndjson.gz'))
   const simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
   onTestFinished(() => simulator.close())
   const env = {

@@ -74,11 +74,14 @@ describe.skipIf(!existsSync('/proc/self/cwd')).each(SITES)(
         isRun ? { requests: 1, pages: 1, credits: 10 } : { requests: 0, pages: 0, credits: 0 },
       )
       // From the last night to this one, of both organisations.
-      const asked = log.map(({ organizations, days_ago: days, page }) => [
-        organizations,
-        days,
-        page,
-      ])
+      const asked = log.map(({ request, page }) => {
+        const {
+          organization_ids: ids = [],
+          company_urls: urls = [],
+          days_ago: days,
+        } = request ?? {}
+        return [[ids, urls].flat().length, days, page]
+      })
       expect(asked).toEqual(isRun ? [[2, 9, 1]] : [])
       expect(await ledgerOf(site)).toEqual({
         credits: 30 + credits,

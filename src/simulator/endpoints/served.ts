@@ -5,6 +5,7 @@ import { isoInstant } from '../../support/clock.ts'
 import { DAY } from '../../support/units.ts'
 import { BadRequest } from '../gate.ts'
 import { mixSeeds, pick, seededRandom } from '../random.ts'
+import { jobChanges } from './job-changes.ts'
 import {
   has,
   notFound,
@@ -12,6 +13,7 @@ import {
   parametersOf,
   placeOf,
   PLACES,
+  searchAnswer,
   type ServedEndpoint,
   type ServedOrganization,
   type ServedPerson,
@@ -45,22 +47,19 @@ const COMPANIES_CREDITS = 5
 const companySearch: ServedEndpoint = {
   path: '/api/v1/company/search',
   answer(request, world) {
-    const asked = parametersOf(companySchema, request, 'a parameter of the company search is wrong')
+    const asked = parametersOf(companySchema, request)
     const { keyword, company_sizes: sizes, has_jobs: hiring, page } = asked
     const found = world.organizations().filter(({ tracked, people, number }) => {
       const isSize = sizes?.some((size) => SIZES[size][0] <= people && people <= SIZES[size][1])
       if (!has(tracked.name, keyword) || isSize === false) return false
       return hiring === undefined || world.openings(number).length > 0 === hiring
     })
-    const { items, total, pages: total_pages } = pageOf(found, page)
-    const shown = items.map(({ tracked: { network_url, name, slug }, number }) => {
-      return { id: 1_000 + number, network_url, name, universal_name: slug }
+    return searchAnswer(found, page, COMPANIES_CREDITS, ({ items, total, pages: total_pages }) => {
+      const shown = items.map(({ tracked: { network_url, name, slug }, number }) => {
+        return { id: 1_000 + number, network_url, name, universal_name: slug }
+      })
+      return { status: 'ok', data: { current_page: page, total, total_pages, items: shown } }
     })
-    return {
-      items: items.length,
-      credits: items.length === 0 ? 0 : COMPANIES_CREDITS,
-      body: { status: 'ok', data: { current_page: page, total, total_pages, items: shown } },
-    }
   },
 }
 
@@ -82,7 +81,7 @@ const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
 const companyProfile: ServedEndpoint = {
   path: '/api/v1/company',
   answer(request, world) {
-    const asked = parametersOf(profileSchema, request, 'url must be the address of a company page')
+    const asked = parametersOf(profileSchema, request)
     const { url, company_insights: insights, get_funding_rounds: funding } = asked
     const organization = world.organizationOf(url)
     if (organization === undefined) {
@@ -93,17 +92,12 @@ const companyProfile: ServedEndpoint = {
     const openings = world.openings(number)
     const credits =
       PROFILE_CREDITS + (insights ? INSIGHTS_CREDITS : 0) + (funding ? FUNDING_CREDITS : 0)
-    const month = isoInstant(world.nowMs).slice(0, 7)
-    const snapshots = [{ total_count: openings.length, year_month_on: month }]
-    const jobOpenings = { title: 'Openings', snapshots }
     const message = {
       ...profile(organization, openings),
-      ...(insights && {
-        insights: { headcount: { total: people }, job_openings: jobOpenings },
-      }),
-      ...(funding && { funding_rounds: { rounds: [], total_raised_usd: 0 } }),
+      ...(insights && { insights: { headcount: { total: people } } }),
+      ...(funding && { funding_rounds: { rounds: [] } }),
     }
-    return { items: 1, credits, organizationId: tracked.organization_id, body: { message } }
+    return { items: 1, credits, organizationIds: [tracked.organization_id], body: { message } }
   },
 }
 
@@ -118,10 +112,6 @@ function profile(
   const street = `${1 + (number % 90)} Main Street`
   const address = `${street}, ${city}`
   const city_state = `${city}, ${region}`
-  const domain = `${slug}.example`
-  const emails = ['info', 'ceo'].map((mailbox) => {
-    return { email: `${mailbox}@${domain}`, type: 'professional', domain }
-  })
   return {
     company_id: String(1_000 + number),
     company_name: name,
@@ -136,7 +126,7 @@ function profile(
     locations: [{ address, city_state, is_primary: true, street_address: street }],
     founded_year: String(1950 + Math.floor(random() * 70)),
     followers: (people * 12).toLocaleString('en-US'),
-    website: `https://${domain}`,
+    website: `https://${slug}.example`,
     jobs: [
       { open_jobs_count: openings.length, title: 'Jobs', url: `${page}/jobs` },
       ...openings.slice(0, OPENINGS_SHOWN).map(({ id, title }) => {
@@ -144,12 +134,7 @@ function profile(
       }),
     ],
     employees: [],
-    extracted_contacts: {
-      emails,
-      professional_emails: emails,
-      personal_emails: [],
-      phone_numbers: [{ number: `+1 555 ${1_000 + number}`, e164: `+1555${1_000 + number}` }],
-    },
+    extracted_contacts: { emails: [{ email: `ceo@${slug}.example`, type: 'professional' }] },
   }
 }
 
@@ -163,10 +148,9 @@ const jobSchema = z.looseObject({
 const jobDetails: ServedEndpoint = {
   path: '/api/v1/jobs/detail',
   answer(request, world) {
-    const rule = 'send job_id, or a url with the id of a job'
-    const { job_id, url, include_hiring_team: hasTeam } = parametersOf(jobSchema, request, rule)
+    const { job_id, url, include_hiring_team: hasTeam } = parametersOf(jobSchema, request)
     const id = job_id ?? /(?:\/jobs\/view\/(?:[^/?#]*-)?|currentJobId=)(\d+)/.exec(url)?.[1]
-    if (id === undefined) throw new BadRequest(rule)
+    if (id === undefined) throw new BadRequest('send job_id, or a url with the id of a job')
     const posting = world.posting(id)
     if (posting === null) return notFound('the posting does not exist or was removed')
     const { organization, listedAt, closedAt, title } = posting
@@ -187,16 +171,14 @@ const jobDetails: ServedEndpoint = {
       total_applies: people,
       company_info: {
         name: tracked.name,
-        universal_name: tracked.slug,
         url: tracked.network_url,
         company_id: String(1_000 + number),
-        staff_count: people,
       },
-      ...(hasTeam && { hiring_team: { members: [], total: 0 } }),
+      ...(hasTeam && { hiring_team: { members: [] } }),
     }
     const addon = hasTeam ? 1 : 0
     const body = { success: true, message: 'ok', data, credit_addon: addon }
-    return { items: 1, credits: 1 + addon, organizationId: tracked.organization_id, body }
+    return { items: 1, credits: 1 + addon, organizationIds: [tracked.organization_id], body }
   },
 }
 
@@ -273,25 +255,20 @@ type Filter = Asked['job_title']
 const peopleSearch: ServedEndpoint = {
   path: '/api/v1/people-search/search',
   answer(request, world) {
-    const asked = parametersOf(peopleSchema, request, 'a filter of the people search is wrong')
+    const asked = parametersOf(peopleSchema, request)
     const { page, company_linkedin_urls: all } = asked
     // Untracked company pages are not filters, and are named in the error.
     const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
     const filters = { ...asked, company_linkedin_urls: all.filter(isKnown) }
     const unknown = all.filter((one) => !isKnown(one)).map(({ value }) => value)
     const found = world.people().filter((one) => isFound(one, filters, world.nowMs))
-    const { items, start, total } = pageOf(found, page)
-    return {
-      items: items.length,
-      credits: items.length === 0 ? 0 : PEOPLE_CREDITS,
-      body: {
-        success: true,
-        results: items.map((one) => result(one, world.nowMs)),
-        pagination: { page, total, count: items.length, start },
-        filters_applied: Object.keys(request).length - unknown.length,
-        filter_errors: unknown,
-      },
-    }
+    return searchAnswer(found, page, PEOPLE_CREDITS, ({ items, start, total }) => ({
+      success: true,
+      results: items.map((one) => result(one, world.nowMs)),
+      pagination: { page, total, count: items.length, start },
+      filters_applied: Object.keys(request).length - unknown.length,
+      filter_errors: unknown,
+    }))
   },
 }
 
@@ -363,7 +340,7 @@ const postsSchema = z.looseObject({
 const postSearch: ServedEndpoint = {
   path: '/api/v1/post/search',
   answer(request, world) {
-    const asked = parametersOf(postsSchema, request, 'a parameter of the post search is wrong')
+    const asked = parametersOf(postsSchema, request)
     const { keyword, date_posted: age, mentions_organization: mentioned, page } = asked
     const since = age === undefined ? Number.NEGATIVE_INFINITY : world.nowMs - AGES[age]
     const found = world
@@ -372,12 +349,10 @@ const postSearch: ServedEndpoint = {
         ({ text, at, author }) =>
           has(text, keyword) && at >= since && mentioned?.includes(1_000 + author.number) !== false,
       )
-    const { items, total } = pageOf(found, page)
-    return {
-      items: items.length,
-      credits: items.length === 0 ? 0 : POSTS_CREDITS,
-      body: { status: 'ok', data: { count: items.length, total, items: items.map(item) } },
-    }
+    return searchAnswer(found, page, POSTS_CREDITS, ({ items, total }) => ({
+      status: 'ok',
+      data: { count: items.length, total, items: items.map(item) },
+    }))
   },
 }
 
@@ -412,9 +387,8 @@ const postReposts: ServedEndpoint = {
     const reposts = items.map(({ person }) => ({
       actor: {
         name: person.full_name,
-        image: { profile_pic: null, profile_urn: `urn:li:fsd_profile:${person.profile_id}` },
+        image: { profile_urn: `urn:li:fsd_profile:${person.profile_id}` },
         description: person.headline,
-        sub_description: '1d',
       },
       commentary: 'Welcome!',
     }))
@@ -456,6 +430,7 @@ function countsOf({ text }: ServedPost) {
 
 /** The endpoints that need nothing but the world. */
 export const SERVED: readonly ServedEndpoint[] = [
+  jobChanges,
   companyProfile,
   companySearch,
   jobDetails,

@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
@@ -47,7 +48,7 @@ export class Signals {
   readonly endpoint: ServedEndpoint = {
     path: '/api/v1/signal/create',
     answer: (request) => {
-      const asked = parametersOf(createSchema, request, 'a parameter of the signal is wrong')
+      const asked = parametersOf(createSchema, request)
       const signal = this.#signalFor(asked)
       const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
       for (const url of added) signal.profiles.set(url, null)
@@ -142,7 +143,7 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
     .posts()
     .filter(({ author }) => author.number === person.organization.number)
     .flatMap((post) => {
-      const random = seededRandom(mixSeeds(Number(post.id) % 2 ** 31, url.length + hashOf(url)))
+      const random = seededRandom(mixSeeds(Number(post.id) % 2 ** 31, crc32(url)))
       if (random() >= SHARE) return []
       const type = TYPES[Math.floor(random() * TYPES.length)] ?? 'reaction'
       return [{ url, person, post, type, at: post.at + Math.ceil(random() * 6) * HOUR }]
@@ -150,12 +151,6 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
 }
 
 type Activity = ReturnType<typeof activitiesOf>[number]
-
-function hashOf(text: string): number {
-  let hash = 0
-  for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 2 ** 31
-  return hash
-}
 
 function changeOf({ url, person, post, type, at }: Activity) {
   const about = `https://network.example/feed/update/urn:li:activity:${post.id}`
@@ -165,7 +160,7 @@ function changeOf({ url, person, post, type, at }: Activity) {
       ? { reaction_type: REACTIONS[Number(post.id) % REACTIONS.length], target: 'post' }
       : { comment_text: 'Welcome!', comment_url: `${about}?comment=1` }
   return {
-    event_id: `${type}-${post.id}-${hashOf(url)}`,
+    event_id: `${type}-${post.id}-${crc32(url)}`,
     profile_url: url,
     profile_name: person.person.full_name,
     signal_type: type,

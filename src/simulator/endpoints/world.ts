@@ -2,15 +2,16 @@
 
 import type { z } from 'zod'
 import { sha256Hex } from '../../support/hash.ts'
+import { plainly } from '../../support/schema-words.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent } from '../events.ts'
-import { BadRequest } from '../gate.ts'
+import { BadRequest, type ServedAnswer } from '../gate.ts'
 import { logNormal, mixSeeds, seededRandom } from '../random.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
-/** An endpoint served by a file of this folder, from the same organisations and careers as job changes. */
+/** An endpoint served by a file of this folder, from the same organisations and careers. */
 export interface ServedEndpoint {
   /** Its path; one that ends with a slash takes the rest of the path as `rest`, and its query as members of the request. */
   readonly path: string
@@ -22,22 +23,12 @@ export interface ServedEndpoint {
   answer(request: Request, world: ServedWorld): ServedAnswer
 }
 
-export interface ServedAnswer {
-  readonly body: Readonly<Record<string, unknown>>
-  readonly credits: number
-  /** Items in it. */
-  readonly items: number
-  /** Default 200. */
-  readonly status?: number
-  /** The organisation that it is about, for faults that hit one. */
-  readonly organizationId?: string | undefined
-}
-
-/** The parameters of a request. @throws BadRequest with the message, when a rule is broken */
-export function parametersOf<T>(schema: z.ZodType<T>, request: Request, message: string): T {
-  const asked = schema.safeParse(request)
-  if (!asked.success) throw new BadRequest(message)
-  return asked.data
+/** The parameters of a request. @throws BadRequest naming the first one that breaks a rule */
+export function parametersOf<T>(schema: z.ZodType<T>, request: Request): T {
+  const asked = schema.safeParse(request, { error: plainly })
+  if (asked.success) return asked.data
+  const [issue] = asked.error.issues
+  throw new BadRequest(`${issue?.path.join('.')}: ${issue?.message}`)
 }
 
 /** The answer about a thing that is not there: 404, free. */
@@ -53,6 +44,18 @@ export function pageOf<Item>(all: readonly Item[], page: number) {
   const start = (page - 1) * PAGE
   const items = all.slice(start, start + PAGE)
   return { items, start, total: all.length, pages: Math.ceil(all.length / PAGE) }
+}
+
+/** The answer of a search: a page of what it found, free if that is empty. */
+export function searchAnswer<Item>(
+  found: readonly Item[],
+  page: number,
+  credits: number,
+  bodyOf: (page: ReturnType<typeof pageOf<Item>>) => ServedAnswer['body'],
+): ServedAnswer {
+  const shown = pageOf(found, page)
+  const { length } = shown.items
+  return { items: length, credits: length === 0 ? 0 : credits, body: bodyOf(shown) }
 }
 
 /** Whether a text contains another, in any case; an absent text always matches. */
@@ -98,31 +101,36 @@ interface Change {
   readonly detectedAt: number
 }
 
-/** Who is where, between two events that the service saw. */
+/** Who is where at a time, as far as the service saw it by then. */
 interface Seats {
-  readonly from: number
-  readonly until: number
+  readonly at: number
   readonly seats: readonly { readonly last: Change; readonly since: number }[]
   /** Of each organisation how many. */
   readonly taken: readonly number[]
 }
 
-/** Everything that does not depend on the time of a request, computed once on demand. */
+/** What the endpoints look up: computed once, who is where once for a time. */
 export class WorldBehind {
   readonly source: EventSource
-  readonly numberBySlug: ReadonlyMap<string, number>
+  readonly numberById: ReadonlyMap<string, number>
+  readonly numbersBySlug = new Map<string, number[]>()
+  /** By organisation: the places of its events in the source. */
+  readonly placesOf: readonly number[][]
   #careers: readonly (readonly Change[])[] | null = null
   #joinings: readonly Change[] | null = null
   #seats: Seats | null = null
 
   constructor(source: EventSource) {
     this.source = source
-    this.numberBySlug = new Map(
-      source.organizations.map(({ slug, network_url: url }, number) => [
-        companySlug(slug ?? url ?? ''),
-        number,
-      ]),
-    )
+    const { organizations, events } = source
+    this.numberById = new Map(organizations.map((one, number) => [one.organization_id, number]))
+    for (const [number, { slug, network_url: url }] of organizations.entries()) {
+      append(this.numbersBySlug, companySlug(slug ?? url ?? ''), number)
+    }
+    this.placesOf = organizations.map(() => [])
+    for (const [place, { organization }] of events.entries()) {
+      this.placesOf[organization]?.push(place)
+    }
   }
 
   /** The events of each person in each organisation, in chronological order. */
@@ -132,8 +140,8 @@ export class WorldBehind {
     for (const { json, organization, detectedAt } of this.source.events) {
       const event = JSON.parse(json) as JobChangeEvent
       const key = `${organization} ${event.person.profile_id}`
-      const change = { organization, event, detectedAt, changedAt: Date.parse(event.changed_at) }
-      careers.set(key, [...(careers.get(key) ?? []), change])
+      const changedAt = Date.parse(event.changed_at)
+      append(careers, key, { organization, event, detectedAt, changedAt })
     }
     this.#careers = [...careers.values()].map(inOrder)
     return this.#careers
@@ -144,27 +152,26 @@ export class WorldBehind {
     return (this.#joinings ??= inOrder(all()))
   }
 
-  /** As far as it was seen by then. */
   seatsAt(nowMs: number): Seats {
-    const known = this.#seats
-    if (known !== null && known.from <= nowMs && nowMs < known.until) return known
-    const span = { from: -Infinity, until: Infinity }
+    if (this.#seats?.at === nowMs) return this.#seats
     const taken: number[] = []
     const seats = this.careers.flatMap((changes) => {
-      const seen = changes.filter(({ detectedAt: at }) => {
-        if (at <= nowMs) span.from = Math.max(span.from, at)
-        else span.until = Math.min(span.until, at)
-        return at <= nowMs
-      })
+      const seen = changes.filter(({ detectedAt }) => detectedAt <= nowMs)
       const last = seen.at(-1)
       if (last === undefined || last.event.event_type === 'left') return []
       const joined = seen.findLast(({ event }) => event.event_type === 'joined')
       taken[last.organization] = (taken[last.organization] ?? 0) + 1
       return { last, since: (joined ?? last).changedAt }
     })
-    this.#seats = { ...span, seats, taken }
+    this.#seats = { at: nowMs, seats, taken }
     return this.#seats
   }
+}
+
+function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
 }
 
 function inOrder(changes: readonly Change[]): Change[] {
@@ -173,36 +180,36 @@ function inOrder(changes: readonly Change[]): Change[] {
 
 /** The world at the time of a request. */
 export class ServedWorld {
-  readonly #behind: WorldBehind
+  readonly behind: WorldBehind
   readonly nowMs: number
 
   constructor(behind: WorldBehind, nowMs: number) {
-    this.#behind = behind
+    this.behind = behind
     this.nowMs = nowMs
   }
 
   /** The organisation of a page URL or slug; undefined for an untracked one. */
   organizationOf(url: string) {
-    const number = this.#behind.numberBySlug.get(companySlug(url))
+    const number = this.behind.numbersBySlug.get(companySlug(url))?.at(-1)
     return number === undefined ? undefined : this.organization(number)
   }
 
   /** Its headcount is the people seen there, and some who never changed anything. */
   organization(number: number) {
-    const tracked = this.#behind.source.organizations[number]
+    const tracked = this.behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
-    const seen = this.#behind.seatsAt(this.nowMs).taken[number] ?? 0
+    const seen = this.behind.seatsAt(this.nowMs).taken[number] ?? 0
     const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
     return { number, tracked, people: Math.max(1, seen + Math.round(others)) }
   }
 
   organizations() {
-    return this.#behind.source.organizations.map((_, number) => this.organization(number))
+    return this.behind.source.organizations.map((_, number) => this.organization(number))
   }
 
   /** Open positions of an organisation: one before every third joining, which closes it. */
   openings(organization: number) {
-    return this.#behind.joinings.flatMap((joining, place) => {
+    return this.behind.joinings.flatMap((joining, place) => {
       const posting = joining.organization === organization ? this.#postingAt(place) : null
       return posting?.closedAt === null ? posting : []
     })
@@ -213,7 +220,7 @@ export class ServedWorld {
   }
 
   #postingAt(place: number) {
-    const joining = this.#behind.joinings[place]
+    const joining = this.behind.joinings[place]
     if (joining === undefined || place % JOININGS_OF_A_POSTING !== 0) return null
     const { event, organization, changedAt } = joining
     const { least, spread } = POSTED_DAYS
@@ -231,7 +238,7 @@ export class ServedWorld {
 
   /** The people seen there. */
   people() {
-    return this.#behind
+    return this.behind
       .seatsAt(this.nowMs)
       .seats.map(({ last: { event, organization }, since }) => ({
         person: event.person,
@@ -243,7 +250,7 @@ export class ServedWorld {
 
   /** The organisations' posts about people who joined, newest first. */
   posts() {
-    return this.#behind.joinings
+    return this.behind.joinings
       .flatMap(({ event, organization, changedAt }, place) => {
         const at = changedAt + DAY
         if (place % JOININGS_OF_A_POSTING !== 0 || at > this.nowMs) return []

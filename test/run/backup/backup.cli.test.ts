@@ -101,7 +101,9 @@ describe.each(IS_SOAK ? ['a folder', 'S3'] : ['a folder'])('a backup in %s', (wh
     const { extract } = (await run()) as { extract: { pages: number; credits: number } }
     const { credits, log } = site.simulator.account()
     expect(credits).toBe(before.credits + extract.credits)
-    const windows = log.slice(before.log.length).map(({ days_ago: days }) => days ?? 365)
+    const windows = log
+      .slice(before.log.length)
+      .map(({ request }) => Number(request?.['days_ago'] ?? 365))
     expect([windows.length > 0, windows.filter((days) => days > 2)]).toEqual([true, []])
     expect(await json('status')).toMatchObject({
       credits,
