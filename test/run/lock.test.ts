@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -145,17 +146,22 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it.each(['damaged', ''])('recreates its file if work.duckdb is %j', async (damage) => {
+  it.each(['damaged', ''])('names its file, and what to do, if work.duckdb is %j', async (damage) => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
-    writeFileSync(join(dataDir, 'locks', 'work.duckdb'), damage)
-    expect(await holderOf(dataDir)).toBeNull()
-    const held = await take(dataDir, 'run', { maxWaitMs: 1 })
-    expect((await holderOf(dataDir))?.text).toContain('jobtide run')
-    held.release()
+    const file = join(dataDir, 'locks', 'work.duckdb')
+    writeFileSync(file, damage)
+    const refusal = {
+      exitCode: EXIT.storage,
+      message: `the lock file ${file} cannot be used`,
+      hint: expect.stringContaining('remove the file and run the same command again') as unknown,
+    }
+    await expect(take(dataDir, 'run', { maxWaitMs: 1 })).rejects.toMatchObject(refusal)
+    rmSync(file)
+    ;(await take(dataDir, 'run')).release()
   })
 
-  it('says what is in its place if it cannot be recreated', async () => {
+  it('says what is in its place if it cannot be created', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
     mkdirSync(file, { recursive: true })
