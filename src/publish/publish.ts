@@ -10,7 +10,7 @@ import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { updateCurrent } from './current.ts'
-import { syncDeltaLogs } from './delta/sync.ts'
+import { syncDeltaLogs } from './delta.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {

@@ -12,8 +12,7 @@ import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { CURRENT_FOLDER, updateCurrent, type CurrentOptions } from './current.ts'
-import { expiredLogFiles } from './delta/log.ts'
-import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
+import { expiredLogFiles, forgetLogHistory, type SyncOptions } from './delta.ts'
 import { PublishError } from './errors.ts'
 import {
   POINTER_KEY,

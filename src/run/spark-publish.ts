@@ -7,7 +7,7 @@
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { readProject } from '../model/project.ts'
-import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
+import { readStoredLog, sequenceOf } from '../publish/delta.ts'
 import { PublishError } from '../publish/errors.ts'
 import { SPLIT_ABOVE_ROWS, publishedColumns } from '../publish/export.ts'
 import {

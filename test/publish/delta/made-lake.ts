@@ -14,8 +14,10 @@ import {
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { writeParquet } from '../../../src/publish/export.ts'
-import type { LogSource } from '../../../src/publish/delta/log.ts'
-import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
+import {
+  type LogSource,
+  syncDeltaLogs,
+} from '../../../src/publish/delta.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { sum } from '../../../src/support/numbers.ts'

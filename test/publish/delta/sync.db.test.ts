@@ -12,8 +12,8 @@ import {
   logFolder,
   versionsOf,
   readStoredLog,
-} from '../../../src/publish/delta/log.ts'
-import { forgetLogHistory } from '../../../src/publish/delta/sync.ts'
+  forgetLogHistory,
+} from '../../../src/publish/delta.ts'
 import type { Manifest } from '../../../src/publish/manifest.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { dyingStore } from '../fixtures.ts'
