@@ -117,7 +117,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
   }
   if (before !== null) {
-    assertNoDataLoss(before, manifest, destination, options)
+    assertNoDataLoss(before, manifest, options)
     refuseSchemaChange(before, manifest, options)
   }
   // Even if nothing changed, because a lost file was written again.
