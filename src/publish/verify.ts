@@ -5,7 +5,6 @@
 
 import { existsSync, statSync } from 'node:fs'
 import { StorageError, messageOf } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { logFolder, planCommit, readStoredLog, sequenceOf, type LogSource } from './delta.ts'
@@ -148,9 +147,6 @@ async function verifyContents(
   report: Report,
 ): Promise<void> {
   const keys = snapshotKeys(manifest.snapshot_id)
-  for (const table of manifest.tables) {
-    for (const what of wrongSums(table)) report('manifest', keys.manifest, `${table.name}: ${what}`)
-  }
   const views = await store.get(keys.views)
   // The first line is for people who copied the snapshot to change.
   const withoutRoot = (text: string) => text.replace(/^set variable root = '(?:[^']|'')*';\n/, '')
@@ -178,19 +174,6 @@ async function verifyContents(
   // A publisher that has moved the pointer since also works on these.
   if ((await store.get(POINTER_KEY))?.version !== pointer) return
   for (const finding of beside) report(...finding)
-}
-
-/** The contradictions within a table. */
-export function wrongSums({ rows, bytes, files, partitions }: ManifestTable): string[] {
-  const sums: [string, number, number][] = [
-    ['rows', rows, sum(files.map((file) => file.rows))],
-    ['rows in partitions', rows, sum(partitions.map((one) => one.rows))],
-    ['bytes', bytes, sum(files.map((file) => file.bytes))],
-    ['files', files.length, new Set(files.map(({ key }) => key)).size],
-  ]
-  return sums.flatMap(([what, said, summed]) =>
-    said === summed ? [] : `it says ${said} ${what}, but its parts add up to ${summed}`,
-  )
 }
 
 /** Gives `work` the path of an object with the bytes that it should have; `onFault` gets what is wrong with another. */
