@@ -12,12 +12,12 @@ import { PublishError, RefusedError } from './errors.ts'
 import {
   isOfThisFormat,
   totalsOf,
+  readCurrent,
   type Manifest,
   type ManifestTable,
   type NotKept,
   type StoredManifest,
 } from './manifest.ts'
-import { readCurrent } from './read-snapshot.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export interface LossChoices {

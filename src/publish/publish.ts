@@ -31,12 +31,14 @@ import {
   snapshotKeys,
   totalsOf,
   viewsSql,
+  readCurrent,
+  readPointer,
   type Manifest,
   type ManifestTable,
   type NotKept,
   type SnapshotTotals,
+  type CurrentSnapshot,
 } from './manifest.ts'
-import { readCurrent, readPointer, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
 import { removeFolder, type ObjectStore } from './store/object-store.ts'
 

@@ -20,15 +20,13 @@ import {
   objectsOf,
   parseOutline,
   snapshotKeys,
-  type StoredManifest,
-} from './manifest.ts'
-import {
   changedManifests,
   ofThisFormat,
   readCurrent,
   readManifests,
   snapshotIds,
-} from './read-snapshot.ts'
+  type StoredManifest,
+} from './manifest.ts'
 import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
 export interface GcOptions {

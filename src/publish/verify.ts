@@ -19,13 +19,15 @@ import {
   snapshotKeys,
   totalsOf,
   viewsSql,
+  changedManifests,
+  readManifests,
+  snapshotIds,
   type Manifest,
   type ManifestFile,
   type ManifestTable,
   type NamedObject,
   type SnapshotTotals,
 } from './manifest.ts'
-import { changedManifests, readManifests, snapshotIds } from './read-snapshot.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 

@@ -13,11 +13,13 @@ import { SPLIT_ABOVE_ROWS, publishedColumns } from '../publish/export.ts'
 import {
   isOfThisFormat,
   partitionStem,
+  ofThisFormat,
+  readCurrent,
   type Manifest,
   type ManifestFile,
+  type CurrentSnapshot,
 } from '../publish/manifest.ts'
 import { publishSnapshot, type PublishOptions, type PublishReport } from '../publish/publish.ts'
-import { ofThisFormat, readCurrent, type CurrentSnapshot } from '../publish/read-snapshot.ts'
 import { collectGarbage, parseKeep } from '../publish/retention.ts'
 import {
   JOB_FORMAT,

@@ -25,7 +25,7 @@ import type { PublishStep } from '../publish/export.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import { readCurrent } from '../publish/read-snapshot.ts'
+import { readCurrent } from '../publish/manifest.ts'
 import {
   publishSnapshot,
   type PublishChoices,

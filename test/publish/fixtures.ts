@@ -9,12 +9,12 @@ import {
   POINTER_KEY,
   isOfThisFormat,
   snapshotKeys,
+  withoutOwner,
+  readCurrent,
   type Manifest,
   type ManifestTable,
-  withoutOwner,
 } from '../../src/publish/manifest.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { isoInstant, realClock } from '../../src/support/clock.ts'

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest'
 import { collectGarbage, parseKeep } from '../../../src/publish/retention.ts'
-import { readCurrent } from '../../../src/publish/read-snapshot.ts'
+import { readCurrent } from '../../../src/publish/manifest.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify.ts'
 import { EXIT } from '../../../src/support/errors.ts'
