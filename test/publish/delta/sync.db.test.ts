@@ -95,39 +95,6 @@ describe('a Delta log', () => {
     expect((await stateOf(lake)).version).toBe(2)
   })
 
-  it('with deleted rows of Jobtide 0.12 begins again, and no longer needs special readers', async () => {
-    const lake = await publishedLake(20, 1)
-    const features = ['deletionVectors']
-    const deletionVector = { storageType: 'i', pathOrInlineDv: '^Bg9^0rr91', sizeInBytes: 44 }
-    const [, , , { metaData } = {}, { add } = {}] = await commitOf(lake, 0)
-    const actions = [
-      { txn: { appId: 'jobtide', version: 2 } },
-      {
-        protocol: {
-          minReaderVersion: 3,
-          minWriterVersion: 7,
-          readerFeatures: features,
-          writerFeatures: features,
-        },
-      },
-      { metaData: { ...metaData, configuration: { 'delta.enableDeletionVectors': 'true' } } },
-      { remove: { path: add?.path, dataChange: true } },
-      { add: { ...add, deletionVector } },
-    ]
-    const text = actions.map((action) => `${JSON.stringify(action)}\n`).join('')
-    await lake.store.put(commitKey('events', 1), Buffer.from(text))
-    lake.sequence = 2
-    await lake.add(100, 14)
-    for (let time = 0; time < 2; time += 1) {
-      await lake.publish()
-      await expectLogShows(lake)
-      expect((await stateOf(lake)).version).toBe(0)
-      expect((await stateOf(lake)).metaData?.configuration).toEqual({})
-    }
-    const stored = await lake.store.get(commitKey('events', 0))
-    expect(Buffer.from(stored?.bytes ?? []).toString()).not.toContain('eletionVector')
-  })
-
   it('shows snapshot 1 of a destination that was reset after 5 nights instead of that of a slow publisher', async () => {
     const lake = await publishedLake(10, 5)
     await lake.add(1_000, 10)
