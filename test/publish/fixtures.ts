@@ -139,13 +139,6 @@ async function viewsOf(store: ObjectStore): Promise<string> {
   return text.replace(store.destination, folder)
 }
 
-/** A DuckDB that ran the `views.sql` of the snapshot that readers see. */
-export async function readerOf(store: ObjectStore): Promise<Warehouse> {
-  const reader = await memoryWarehouse()
-  await reader.run(`create schema snapshot; use snapshot; ${await viewsOf(store)}`)
-  return reader
-}
-
 /**
  * Expects that readers of `views.sql` see the columns and rows of the warehouse's tables, except those left out of
  * snapshots.
