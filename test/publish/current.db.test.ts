@@ -158,10 +158,9 @@ describe('current/', () => {
     })
     const options = { store: watched, clock: realClock, logger: silentLogger }
     const manifest = await manifestIn(store)
-    const logs = () => Promise.resolve({})
-    await updateCurrent(options, manifest, logs)
+    await updateCurrent(options, manifest)
     expect(copied).toEqual([])
-    await updateCurrent(options, manifest, logs, true)
+    await updateCurrent(options, manifest, true)
     expect(copied).toHaveLength(1)
   })
 })
