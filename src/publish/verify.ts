@@ -141,7 +141,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   }
 }
 
-/** Whether the manifest agrees with itself, its views, its files, and the logs and views that show these. */
+/** Whether the manifest agrees with its views, its files, and what shows these: Delta logs and `current/`. */
 async function verifyContents(
   { store, scratchFolder, signal, onProgress }: VerifyOptions,
   manifest: Manifest,
