@@ -33,9 +33,7 @@ const actionSchema = z.object({
   /** A file that no longer belongs to the table. */
   remove: z.looseObject({ path: z.string() }).optional(),
   /** A file of the table; `stats` is JSON. */
-  add: z
-    .looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() })
-    .optional(),
+  add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
 })
 
 /** One line: one of its fields is there. */
@@ -377,9 +375,7 @@ function filesOf({ files }: LogState, table: ManifestTable, at: number) {
     const { numRecords } = Object(jsonOrNull(stats)) as { numRecords?: number }
     return size === file?.bytes && numRecords === file.rows
   }
-  const kept = [...files.values()]
-    .filter(isListed)
-    .map((add) => ({ ...add, dataChange: false }))
+  const kept = [...files.values()].filter(isListed).map((add) => ({ ...add, dataChange: false }))
   const known = new Set(kept.map(({ path }) => path))
   const both = { partitionValues: {}, dataChange: true }
   const removed = [...files.values()]

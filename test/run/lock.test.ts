@@ -146,20 +146,23 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it.each(['damaged', ''])('names its file, and what to do, if work.duckdb is %j', async (damage) => {
-    const dataDir = temporaryFolder()
-    ;(await take(dataDir, 'run')).release()
-    const file = join(dataDir, 'locks', 'work.duckdb')
-    writeFileSync(file, damage)
-    const refusal = {
-      exitCode: EXIT.storage,
-      message: `the lock file ${file} cannot be used`,
-      hint: expect.stringContaining('remove the file and run the same command again') as unknown,
-    }
-    await expect(take(dataDir, 'run', { maxWaitMs: 1 })).rejects.toMatchObject(refusal)
-    rmSync(file)
-    ;(await take(dataDir, 'run')).release()
-  })
+  it.each(['damaged', ''])(
+    'names its file, and what to do, if work.duckdb is %j',
+    async (damage) => {
+      const dataDir = temporaryFolder()
+      ;(await take(dataDir, 'run')).release()
+      const file = join(dataDir, 'locks', 'work.duckdb')
+      writeFileSync(file, damage)
+      const refusal = {
+        exitCode: EXIT.storage,
+        message: `the lock file ${file} cannot be used`,
+        hint: expect.stringContaining('remove the file and run the same command again') as unknown,
+      }
+      await expect(take(dataDir, 'run', { maxWaitMs: 1 })).rejects.toMatchObject(refusal)
+      rmSync(file)
+      ;(await take(dataDir, 'run')).release()
+    },
+  )
 
   it('says what is in its place if it cannot be created', async () => {
     const dataDir = temporaryFolder()

@@ -353,7 +353,9 @@ class S3Store implements ObjectStore {
       })
       const key = some[0]?.Key?.slice(this.#s3.prefix.length) ?? ''
       // It answers 200 even where it removed none.
-      const { Errors = [] } = await this.#s3.call('remove', key, () => this.#s3.client.send(command))
+      const { Errors = [] } = await this.#s3.call('remove', key, () =>
+        this.#s3.client.send(command),
+      )
       const failures = Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
       const [first] = failures
       if (first === undefined) continue

@@ -14,10 +14,7 @@ import {
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { writeParquet } from '../../../src/publish/export.ts'
-import {
-  type LogSource,
-  syncDeltaLogs,
-} from '../../../src/publish/delta.ts'
+import { type LogSource, syncDeltaLogs } from '../../../src/publish/delta.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { sum } from '../../../src/support/numbers.ts'

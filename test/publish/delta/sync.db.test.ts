@@ -61,7 +61,7 @@ async function readByOthers(lake: MadeLake): Promise<Map<string, number>> {
 async function expectLogShows(lake: MadeLake): Promise<void> {
   const wanted = lake.files.map(({ key, bytes }) => [key.split('/').slice(2).join('/'), bytes])
   const files = await readByOthers(lake)
-  expect([...files].toSorted()).toEqual(wanted.toSorted())
+  expect(Object.fromEntries(files)).toEqual(Object.fromEntries(wanted))
   const state = await stateOf(lake)
   expect([...state.files.keys()].toSorted()).toEqual([...files.keys()].toSorted())
 }
@@ -107,8 +107,8 @@ describe('a Delta log', () => {
     await lake.publish()
     await expectLogShows(lake)
     expect(await kindsOf(lake, 2)).toEqual([...first4, 'add', 'add', 'add'])
-    const isNew = (await commitOf(lake, 2)).flatMap(({ add }) => add?.['dataChange'] ?? [])
-    expect(isNew.toSorted()).toEqual([false, false, true])
+    const added = (await commitOf(lake, 2)).filter(({ add }) => add?.['dataChange'] === true)
+    expect(added).toHaveLength(1)
     const { metaData } = await stateOf(lake)
     expect(metaData?.id).toBe(actions[3]?.metaData?.id)
     expect(metaData?.['schemaString']).toContain('"young","type":"integer"')
@@ -264,17 +264,20 @@ describe('a damaged Delta log', () => {
     ['empty', () => Buffer.alloc(0)],
     ['of zeros', (bytes: Uint8Array) => Buffer.alloc(bytes.length)],
     ['longer by a byte', (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('x')])],
-  ])('with a checkpoint that is %s is found, and written again once it is removed', async (_, damage) => {
-    const lake = await publishedLake(5, 12)
-    const key = checkpointKey('events', 10)
-    const stored = await lake.store.get(key)
-    await lake.store.put(key, damage(stored?.bytes ?? Buffer.alloc(0)))
-    await expect(stateOf(lake)).rejects.toThrow()
-    await lake.store.remove(await logKeys(lake))
-    await lake.publish()
-    await expectLogShows(lake)
-    expect(versionsOf(await logKeys(lake))).toEqual({ commits: [0], checkpoints: [] })
-  })
+  ])(
+    'with a checkpoint that is %s is found, and written again once it is removed',
+    async (_, damage) => {
+      const lake = await publishedLake(5, 12)
+      const key = checkpointKey('events', 10)
+      const stored = await lake.store.get(key)
+      await lake.store.put(key, damage(stored?.bytes ?? Buffer.alloc(0)))
+      await expect(stateOf(lake)).rejects.toThrow()
+      await lake.store.remove(await logKeys(lake))
+      await lake.publish()
+      await expectLogShows(lake)
+      expect(versionsOf(await logKeys(lake))).toEqual({ commits: [0], checkpoints: [] })
+    },
+  )
 
   it('with an invalid line begins again', async () => {
     const lake = await publishedLake()

@@ -220,7 +220,7 @@ describe('a restore', () => {
     })
   })
 
-  it('refuses a table of which the manifest says a row more than its files hold', async () => {
+  it('refuses a table that has a row fewer than the manifest says', async () => {
     const lake = await publishedLake()
     await forge(lake, ({ tables: [people] }) => {
       if (people !== undefined) people.rows += 1
