@@ -82,7 +82,8 @@ export async function queryCommand(
     const [, absent] = NO_TABLE.exec(error.message) ?? []
     const unasked = absent && (await import('../warehouse/endpoint-tables.ts')).unaskedTable(absent)
     if (unasked) throw unasked
-    const hint = hintFor(error.message)
+    const { renamedHint } = await import('../warehouse/renamed.ts')
+    const hint = renamedHint(error.message, sql) ?? hintFor(error.message)
     throw new ConfigError(error.message, { ...(hint === null ? {} : { hint }), cause: error })
   } finally {
     released()
