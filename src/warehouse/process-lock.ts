@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, linkOnce, syncFile } from '../support/atomic-file.ts'
 import { LockedError, StorageError, asStorageError } from '../support/errors.ts'
 import { removeDatabase } from './database-file.ts'
-import { hasNoLocks } from './errors.ts'
+import { WarehouseDamagedError, hasNoLocks } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
 
 /** A lock that this process holds. */
@@ -24,66 +24,78 @@ export interface ProcessLock {
   isInPlace(): boolean
 }
 
-/** The lock files that this process has open, by real path: `true` for one that it holds, else what its check will say. */
-const openHere = new Map<string, true | Promise<boolean>>()
+/** Real paths of the lock files that this process holds or checks. */
+const openHere = new Set<string>()
+/**
+ * Checks in progress, by real path: a second check gets the same answer instead of mistaking the first for a holder.
+ */
+const looks = new Map<string, Promise<boolean>>()
 
 /**
- * Takes the lock `path`, in a folder that exists; the file is made where it is missing, and stays forever.
- * @returns null when another process, or this one, holds it or checks it
- * @throws StorageError when the disk refuses, the file is damaged, or the file system has no locks
+ * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays forever.
+ * @returns null when another process, or this one, holds it or looks at it
+ * @throws StorageError when the disk refuses, or the file system has no locks
  */
 export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
-  const real = realOf(path)
-  if (openHere.has(real)) return null
-  openHere.set(real, true)
-  let close: (() => void) | null = null
-  try {
+  return onlyHere(path, async (real, done) => {
     if (!existsSync(real)) await createLockFile(real)
-    close = await openOrNull(real, 'write')
-  } catch (error) {
-    throw asStorageError(error, path)
-  } finally {
-    if (close === null) openHere.delete(real)
-  }
-  if (close === null) return null
-  // The holder keeps the file open, so that no other one gets its number.
-  const mine = fileAt(real)
-  const release = () => {
-    if (close === null) return
-    close()
-    close = null
-    openHere.delete(real)
-  }
-  return { release, isInPlace: () => mine !== null && fileAt(real) === mine }
+    const close = await openOrNull(real, 'write').catch((error: unknown) => repair(real, error))
+    if (close === null) return null
+    // The holder keeps the file open, so that no other one gets its number.
+    const mine = fileAt(real)
+    let isHeld = true
+    const release = () => {
+      if (!isHeld) return
+      isHeld = false
+      close()
+      done()
+    }
+    return { release, isInPlace: () => mine !== null && fileAt(real) === mine }
+  })
 }
 
-/** Whether a process holds the lock `path` now. @throws StorageError as {@link tryProcessLock} does */
+/** Whether a process holds the lock `path` now: never one that is damaged. @throws StorageError when the disk refuses */
 export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const real = realOf(path)
-  // A second check would mistake the first for a holder.
-  const known = openHere.get(real)
-  if (known !== undefined) return known
-  const check = isHeldElsewhere(real).finally(() => openHere.delete(real))
-  openHere.set(real, check)
-  return check
-}
-
-async function isHeldElsewhere(path: string): Promise<boolean> {
-  try {
-    const close = await openOrNull(path, 'read')
+  const underWay = looks.get(real)
+  if (underWay !== undefined) return underWay
+  const look = onlyHere(path, async (_, done) => {
+    const close = await openOrNull(real, 'read').catch((error: unknown) => {
+      // It may have disappeared meanwhile, together with its folder.
+      if (isDamaged(error) || !existsSync(real)) return () => undefined
+      throw error
+    })
     close?.()
-    return close === null
-  } catch (error) {
-    // It may have disappeared meanwhile, together with its folder.
-    if (existsSync(path)) throw error
-    return false
-  }
+    done()
+    return close
+  }).then((close) => close === null)
+  looks.set(real, look)
+  return look.finally(() => looks.delete(real))
 }
 
 /** Whether this process holds the lock file `path`: then it must not read it, or it loses the lock. */
 export function isLockOfThisProcess(path: string): boolean {
   return openHere.size > 0 && existsSync(path) && openHere.has(realOf(path))
+}
+
+/** Works on a lock file that nothing else in this process has open, until `done` is called or nothing was opened. */
+async function onlyHere<T>(
+  path: string,
+  work: (real: string, done: () => void) => Promise<T | null>,
+): Promise<T | null> {
+  const real = realOf(path)
+  if (openHere.has(real)) return null
+  openHere.add(real)
+  const done = () => void openHere.delete(real)
+  try {
+    const result = await work(real, done)
+    if (result === null) done()
+    return result
+  } catch (error) {
+    done()
+    throw asStorageError(error, path)
+  }
 }
 
 async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => void) | null> {
@@ -102,6 +114,33 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })
+  }
+}
+
+const REPAIR = '.repair'
+const MOST_REPAIRS = 3
+
+const isDamaged = (error: unknown) =>
+  error instanceof StorageError && error.cause instanceof WarehouseDamagedError
+
+// The engine takes the kernel's lock before it reads: so no process holds a damaged file, or ever will. When several
+// processes find it damaged, one at a time looks again, because another one may hold a new file by now.
+async function repair(path: string, error: unknown): Promise<(() => void) | null> {
+  if (!isDamaged(error) || path.endsWith(REPAIR)) throw error
+  const turn = await tryProcessLock(`${path}${REPAIR}`)
+  if (turn === null) return null
+  try {
+    for (let repairs = 0; ; repairs += 1) {
+      try {
+        return await openOrNull(path, 'write')
+      } catch (again) {
+        if (!isDamaged(again) || repairs === MOST_REPAIRS) throw again
+        removeDatabase(path)
+        await createLockFile(path)
+      }
+    }
+  } finally {
+    turn.release()
   }
 }
 

@@ -3,7 +3,6 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -146,25 +145,17 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it.each(['damaged', ''])(
-    'names its file, and what to do, if work.duckdb is %j',
-    async (damage) => {
-      const dataDir = temporaryFolder()
-      ;(await take(dataDir, 'run')).release()
-      const file = join(dataDir, 'locks', 'work.duckdb')
-      writeFileSync(file, damage)
-      const refusal = {
-        exitCode: EXIT.storage,
-        message: `the lock file ${file} cannot be used`,
-        hint: expect.stringContaining('remove the file and run the same command again') as unknown,
-      }
-      await expect(take(dataDir, 'run', { maxWaitMs: 1 })).rejects.toMatchObject(refusal)
-      rmSync(file)
-      ;(await take(dataDir, 'run')).release()
-    },
-  )
+  it.each(['damaged', ''])('recreates its file if work.duckdb is %j', async (damage) => {
+    const dataDir = temporaryFolder()
+    ;(await take(dataDir, 'run')).release()
+    writeFileSync(join(dataDir, 'locks', 'work.duckdb'), damage)
+    expect(await holderOf(dataDir)).toBeNull()
+    const held = await take(dataDir, 'run', { maxWaitMs: 1 })
+    expect((await holderOf(dataDir))?.text).toContain('jobtide run')
+    held.release()
+  })
 
-  it('says what is in its place if it cannot be created', async () => {
+  it('says what is in its place if it cannot be recreated', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
     mkdirSync(file, { recursive: true })
