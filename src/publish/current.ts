@@ -9,6 +9,7 @@ import { atOnce } from '../support/at-once.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
+import type { LogVersions } from './delta.ts'
 import type { Manifest, NamedObject } from './manifest.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -21,6 +22,8 @@ const recordSchema = z.object({
   written_at: z.string(),
   /** SHA-256 by key. */
   files: z.record(z.string(), z.string()),
+  /** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
+  logs: z.record(z.string(), z.object({ version: z.int(), table: z.string() })),
 })
 
 type Record = z.infer<typeof recordSchema>
@@ -59,24 +62,26 @@ export async function readCurrentRecord(store: ObjectStore) {
 }
 
 /**
- * Makes `current/` show a snapshot: copies missing files, removes outdated ones, then records its state.
+ * Makes `current/` show a snapshot: copies missing files, removes outdated ones, then records the state of `current/`
+ * and the Delta logs.
+ * @param syncLogs brings the logs up to date; takes what the record says of them, returns what they show then
  * @param again copies every file, whatever is there
  */
 export async function updateCurrent(
   options: CurrentOptions,
   manifest: Manifest,
+  syncLogs: (known: LogVersions) => Promise<LogVersions>,
   again = false,
 ): Promise<void> {
   const { store, clock } = options
   const { version, record } = await readCurrentRecord(store)
-  const wanted = currentFiles(manifest)
-  const hasChanged = await copyFiles(options, wanted, again ? null : record)
-  if (!hasChanged && record?.snapshot_id === manifest.snapshot_id) return
-  const next: Record = {
-    snapshot_id: manifest.snapshot_id,
-    written_at: isoInstant(clock.now()),
-    files: Object.fromEntries([...wanted].map(([key, { sha256 }]) => [key, sha256])),
-  }
+  const hasChanged = await copyFiles(options, currentFiles(manifest), again ? null : record)
+  const logs = await syncLogs(record?.logs ?? {})
+  const files = [...currentFiles(manifest)].map(([key, { sha256 }]) => [key, sha256] as const)
+  const said = { snapshot_id: manifest.snapshot_id, files: Object.fromEntries(files), logs }
+  if (!hasChanged && stableJson({ ...record, written_at: 0 }) === stableJson({ ...said, written_at: 0 }))
+    return
+  const next: Record = { ...said, written_at: isoInstant(clock.now()) }
   await store.replace(RECORD_KEY, Buffer.from(`${stableJson(next, 2)}\n`), version)
 }
 

@@ -1,8 +1,7 @@
 /**
  * Keeps a Delta log for each table: another way to the files of the manifest that the pointer names. The pointer has
- * moved by then, so after a crash here the next publish finishes the work. Each commit names all files of its table, so
- * that the last one is the state; those that the version before had do not count as changed. Lines are as the protocol's
- * "Actions" defines them.
+ * moved by then, so after a crash here the next publish finishes the work. Lines are as the protocol's "Actions" defines
+ * them; additions of other engines to a line are ignored, as the protocol asks of readers.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -12,28 +11,35 @@ import { sha256Hex } from '../support/hash.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import { DAY, MIB } from '../support/units.ts'
+import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
 import { quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { DamagedLogError, PublishError } from './errors.ts'
 import { readPointer, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { withObject, withScratchFile, type ObjectSource } from './scratch.ts'
-import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
+import { removeFolder, type StoredObject } from './store/object-store.ts'
 
 const APP_ID = 'jobtide'
 /** All readers support it: files are added and removed as a whole. */
 const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 2 }
 
-// Paths are relative to the table's folder, times are milliseconds since 1970 UTC.
+// What Jobtide reads of a line. Paths are relative to the table's folder, times are milliseconds since 1970 UTC.
 const actionSchema = z.object({
   commitInfo: z.looseObject({}).optional(),
   protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int() }).optional(),
   metaData: z.looseObject({ id: z.string(), createdTime: z.int().optional() }).optional(),
-  /** The progress of an application: here the sequence number of the snapshot. */
-  txn: z.looseObject({ appId: z.string(), version: z.int() }).optional(),
+  /** The progress of an application. */
+  txn: z
+    .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
+    .optional(),
   /** A file that no longer belongs to the table. */
-  remove: z.looseObject({ path: z.string() }).optional(),
-  /** A file of the table; `stats` is JSON. */
-  add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
+  remove: z
+    .looseObject({ path: z.string(), deletionTimestamp: z.int().optional() })
+    .optional(),
+  /** A file that belongs to the table from now on; `stats` is JSON. */
+  add: z
+    .looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() })
+    .optional(),
 })
 
 /** One line: one of its fields is there. */
@@ -48,7 +54,8 @@ export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {
     try {
-      return actionSchema.parse(JSON.parse(line))
+      // A null field counts as absent.
+      return actionSchema.parse(JSON.parse(line, (_key, value: unknown) => value ?? undefined))
     } catch (cause) {
       const what = `${where}, line ${index + 1}, is not a line of a Delta log`
       throw new DamagedLogError(what, { cause })
@@ -97,61 +104,47 @@ export function logFilesBefore(keys: readonly string[], version: number): string
   return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
 }
 
-async function keysOf(store: ObjectStore, table: string): Promise<string[]> {
-  return (await store.list(logFolder(table))).map(({ key }) => key)
-}
-
 export interface LogState {
   /** -1: a log without a commit. */
   readonly version: number
+  readonly protocol?: Action['protocol']
   readonly metaData?: Action['metaData']
-  /** The sequence number of the snapshot that it shows; 0 for none. */
-  readonly sequence: number
-  /** By path. */
+  readonly txn?: Action['txn']
+  /** By path; so are removed files. */
   readonly files: ReadonlyMap<string, NonNullable<Action['add']>>
+  readonly tombstones: ReadonlyMap<string, NonNullable<Action['remove']>>
 }
 
-export const emptyLog: LogState = { version: -1, sequence: 0, files: new Map() }
+export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
-/**
- * The state that a commit leaves; null for one that does not name the whole table, as those of other engines and of
- * Jobtide up to 0.20.
- */
-export function stateAfter(version: number, actions: readonly Action[]): LogState | null {
-  const find = <Kind extends keyof Action>(kind: Kind) => actions.find((one) => one[kind])?.[kind]
-  const [protocol, metaData, txn] = [find('protocol'), find('metaData'), find('txn')]
-  const isWhole = metaData !== undefined && txn?.appId === APP_ID
-  if (!isWhole || stableJson(protocol) !== stableJson(PROTOCOL)) return null
-  const files = new Map(actions.flatMap(({ add }) => (add === undefined ? [] : [[add.path, add]])))
-  return { version, metaData, sequence: txn.version, files }
+/** The sequence number of the snapshot that a log shows; 0 for none. */
+export function sequenceOf({ txn }: LogState): number {
+  return txn?.version ?? 0
 }
 
-/**
- * Reads the state of a table's log; {@link emptyLog} when there is none.
- * @throws DamagedLogError for a log that cannot be continued: a version that readers need is lost, the last one is
- * unreadable, or does not name the whole table
- */
-export async function readLog(store: ObjectStore, table: string): Promise<LogState> {
-  const { commits, checkpoints } = versionsOf(await keysOf(store, table))
-  const lost = (version: number) => {
-    const folder = store.urlOf(logFolder(table).slice(0, -1))
-    return new DamagedLogError(`the Delta log ${folder} has lost its version ${version}`)
+export function applyActions(
+  state: LogState,
+  version: number,
+  actions: readonly Action[],
+): LogState {
+  const files = new Map(state.files)
+  const tombstones = new Map(state.tombstones)
+  let { protocol, metaData, txn } = state
+  // A commit has no order of its own: the files that it adds exist afterwards.
+  for (const { remove } of actions) {
+    if (remove === undefined) continue
+    files.delete(remove.path)
+    tombstones.set(remove.path, remove)
   }
-  const [first = 0, last] = [checkpoints.at(-1), commits.at(-1)]
-  if (last === undefined) {
-    if (checkpoints.length > 0) throw lost(first)
-    return emptyLog
+  for (const action of actions) {
+    protocol = action.protocol ?? protocol
+    metaData = action.metaData ?? metaData
+    if (action.txn?.appId === APP_ID) txn = action.txn
+    if (action.add === undefined) continue
+    files.set(action.add.path, action.add)
+    tombstones.delete(action.add.path)
   }
-  for (let version = first; version <= last; version += 1) {
-    if (!commits.includes(version)) throw lost(version)
-  }
-  const key = commitKey(table, last)
-  const stored = await store.get(key)
-  if (stored === null) throw lost(last)
-  const actions = parseActions(Buffer.from(stored.bytes).toString(), store.urlOf(key))
-  const state = stateAfter(last, actions)
-  if (state !== null) return state
-  throw new DamagedLogError(`${store.urlOf(key)} is not a commit of this Jobtide`)
+  return { version, protocol, metaData, txn, files, tombstones }
 }
 
 export interface LogSource extends ObjectSource {
@@ -159,27 +152,65 @@ export interface LogSource extends ObjectSource {
   readonly warehouse: Warehouse
 }
 
-/** As {@link readLog}, after reading all that readers do: the newest checkpoint, and the commits since. */
-export async function checkLog(source: LogSource, table: string): Promise<LogState> {
-  const { store, warehouse } = source
-  const state = await readLog(store, table)
-  const { checkpoints } = versionsOf(await keysOf(store, table))
-  const [first = 0] = checkpoints.slice(-1)
-  for (let version = first; version < state.version; version += 1) {
-    const key = commitKey(table, version)
-    const stored = await store.get(key)
-    parseActions(Buffer.from(stored?.bytes ?? []).toString(), store.urlOf(key))
+/**
+ * Reads a table's log; its state is {@link emptyLog} when there is none.
+ * @param listed its keys; listed here unless given
+ * @returns also the version of the newest checkpoint, null when there is none
+ * @throws DamagedLogError for a log that cannot be continued: a version is lost or unreadable, or another engine or
+ * Jobtide 0.12 needs more protocol features than Jobtide knows
+ */
+export async function readStoredLog(
+  source: LogSource,
+  table: string,
+  listed?: readonly string[],
+): Promise<{ state: LogState; checkpoint: number | null; keys: readonly string[] }> {
+  const { store } = source
+  const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
+  const { commits, checkpoints } = versionsOf(keys)
+  const checkpoint = checkpoints.at(-1) ?? null
+  let state = emptyLog
+  if (checkpoint !== null) {
+    state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
   }
-  if (checkpoints.length === 0) return state
-  const key = checkpointKey(table, first)
-  const rows = await withObject(source, key, async (path) => {
-    if (path === null) return 0
-    return warehouse.number(`select count(add.path) from read_parquet(${quotePath(path)})`)
-  })
-  if (rows > 0) return state
-  throw new DamagedLogError(`${store.urlOf(key)} names no file`)
+  while (state.version < (commits.at(-1) ?? -1)) {
+    const next = state.version + 1
+    const key = commitKey(table, next)
+    const stored = await store.get(key)
+    if (stored === null) {
+      const folder = store.urlOf(logFolder(table).slice(0, -1))
+      throw new DamagedLogError(`the Delta log ${folder} has lost its version ${next}`)
+    }
+    const text = Buffer.from(stored.bytes).toString()
+    state = applyActions(state, next, parseActions(text, store.urlOf(key)))
+  }
+  const { protocol = PROTOCOL } = state
+  if (stableJson(protocol) !== stableJson(PROTOCOL)) {
+    const { minReaderVersion: reader, minWriterVersion: writer } = protocol
+    const asks = `reader version ${reader} and writer version ${writer}`
+    throw new DamagedLogError(`the Delta log of ${table} asks for ${asks}`)
+  }
+  return { state, checkpoint, keys }
 }
 
+async function readCheckpoint(source: LogSource, table: string, of: number): Promise<Action[]> {
+  const key = checkpointKey(table, of)
+  const where = source.store.urlOf(key)
+  return withObject(source, key, async (path) => {
+    if (path === null) throw new DamagedLogError(`${where} is not there`)
+    try {
+      const rows = await source.warehouse.all<{ line: string }>(
+        `select cast(to_json(action) as varchar) as line from read_parquet(${quotePath(path)}) as action`,
+      )
+      return parseActions(rows.map(({ line }) => line).join('\n'), where)
+    } catch (error) {
+      if (!(error instanceof SqlError) && !(error instanceof WarehouseDamagedError)) throw error
+      throw new DamagedLogError(`${where} is not a checkpoint of a Delta log`, { cause: error })
+    }
+  })
+}
+
+/** How long a removed file stays named, the default of `delta.deletedFileRetentionDuration`. */
+const TOMBSTONE_DAYS = 7
 const TEXT_MAP = 'map(varchar, varchar)'
 // The protocol's "Checkpoint Schema": names and types are part of the format.
 const CHECKPOINT_COLUMNS = Object.entries({
@@ -197,22 +228,21 @@ const CHECKPOINT_COLUMNS = Object.entries({
   .map(([name, type]) => `${quoteText(name)}: ${quoteText(type)}`)
   .join(', ')
 
-export interface SyncOptions extends LogSource {
-  /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */
-  readonly manifest: Manifest
-  readonly logger: Logger
-}
-
 /** Writes the state of a log as one Parquet file, so that readers need not read every commit, and points them to it. */
-async function writeCheckpoint(
-  { store, warehouse, scratchFolder }: SyncOptions,
+export async function writeCheckpoint(
+  { store, warehouse, scratchFolder }: LogSource,
   table: string,
-  { version, metaData, sequence, files }: LogState,
+  { version, protocol, metaData, txn, files, tombstones }: LogState,
 ): Promise<void> {
+  const longAgo = (txn?.lastUpdated ?? 0) - TOMBSTONE_DAYS * DAY
+  const removed = [...tombstones.values()].filter(
+    ({ deletionTimestamp = 0 }) => deletionTimestamp > longAgo,
+  )
   const actions: Action[] = [
-    { protocol: PROTOCOL },
+    { protocol },
     { metaData },
-    { txn: { appId: APP_ID, version: sequence } },
+    { txn },
+    ...removed.map((remove) => ({ remove })),
     ...[...files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
   ]
   const bytes = await withScratchFile(scratchFolder, async (lines) => {
@@ -231,65 +261,98 @@ async function writeCheckpoint(
   await store.put(lastCheckpointKey(table), Buffer.from(hint))
 }
 
-const AT_ONCE = 8
+/** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
+export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
+
+export interface SyncOptions extends LogSource {
+  /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */
+  readonly manifest: Manifest
+  readonly logger: Logger
+  /** The state of the logs after the last publish. Default: nothing is known, and all are read. */
+  readonly known?: LogVersions
+  /** Keys below `tables/`, listed when this publish began. Default: each log is listed. */
+  readonly listed?: readonly string[]
+}
+
+const AT_ONCE = 4
 /** Commits between two checkpoints, as other writers have it. */
 const CHECKPOINT_EVERY = 10
 // Each lost race means that another publisher wrote the same version: a second attempt is rare, a tenth is a defect.
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot. A log
- * that cannot be continued, as where another engine wrote to it, begins again: the manifest has all its content. The log of
- * a table that is no longer published stays as it is. Repeatable, and safe while another publisher runs.
+ * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
+ * Changes of other engines to a log are undone, and a log that cannot be continued begins again, because the manifest
+ * has all its content. The log of a table that is no longer published stays as it is. Repeatable, and safe while
+ * another publisher runs.
  * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
-export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
-  const { manifest, signal } = options
+export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
+  const { manifest, known = {}, listed, signal } = options
+  const logs: LogVersions = {}
   await atOnce(manifest.tables, AT_ONCE, async (table) => {
     signal?.throwIfAborted()
-    await syncLog(options, table)
+    const { name } = table
+    const hash = hashOf(table)
+    const own = listed?.filter((key) => key.startsWith(logFolder(name)))
+    const before = known[name]
+    const isShown =
+      before?.table === hash && versionsOf(own ?? []).commits.at(-1) === before.version
+    logs[name] = isShown ? before : { version: await syncLog(options, table, own), table: hash }
   })
+  return logs
 }
 
-async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void> {
+/** The current version of the log. @param keys of the log, as they were: what others have written since is seen later */
+async function syncLog(
+  options: SyncOptions,
+  table: ManifestTable,
+  keys: readonly string[] | undefined,
+): Promise<number> {
   const { store, logger } = options
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1, listed = keys; attempt <= MOST_ATTEMPTS; attempt += 1) {
     try {
-      if (await commit(options, table, await readLog(store, table.name))) return
+      const { state, checkpoint } = await readStoredLog(options, table.name, listed)
+      const synced = await commit(options, table, state)
+      if (synced !== null) {
+        // Even if nothing was committed, because a publisher may have been killed between the two.
+        if (synced.version - (checkpoint ?? 0) >= CHECKPOINT_EVERY)
+          await writeCheckpoint(options, table.name, synced)
+        return synced.version
+      }
     } catch (error) {
       if (!(error instanceof DamagedLogError)) throw error
-      logger.warn({ reason: error.message }, 'publish.delta_begun_again')
-      await removeFolder(store, logFolder(table.name).slice(0, -1))
+      if (listed === undefined) {
+        logger.warn({ reason: error.message }, 'publish.delta_begun_again')
+        await removeFolder(store, logFolder(table.name).slice(0, -1))
+      }
     }
+    listed = undefined
   }
   const what = `the Delta log of ${table.name} was written by others ${MOST_ATTEMPTS} times in a row`
   throw new PublishError(what, { hint: 'Let one publisher at a time write there.' })
 }
 
-/** Writes the next version of a log if one is needed. @returns false if another publisher was first */
+/** Writes the next version of a log if one is needed. @returns the new state; null if another publisher was first */
 async function commit(
   options: SyncOptions,
   table: ManifestTable,
   state: LogState,
-): Promise<boolean> {
+): Promise<LogState | null> {
   const { store, manifest, logger } = options
-  if (state.sequence > manifest.sequence) {
+  if (sequenceOf(state) > manifest.sequence) {
     // A later publisher was here while this one was slow. Not so when the pointer, which moves before a log does, names this
     // snapshot: then the destination was begun again, or the pointer set back.
     const now = await readPointer(store)
-    if (now?.pointer.snapshot_id !== manifest.snapshot_id) return true
+    if (now?.pointer.snapshot_id !== manifest.snapshot_id) return state
   }
   const actions = planCommit(state, manifest, table)
-  if (actions === null) return true
+  if (actions === null) return state
   const version = state.version + 1
   const bytes = Buffer.from(formatActions(actions))
-  if (!(await store.replace(commitKey(table.name, version), bytes, null))) return false
+  if (!(await store.replace(commitKey(table.name, version), bytes, null))) return null
   logger.debug({ table: table.name, version }, 'publish.delta_committed')
-  const made = stateAfter(version, actions)
-  if (made !== null && version > 0 && version % CHECKPOINT_EVERY === 0) {
-    await writeCheckpoint(options, table.name, made)
-  }
-  return true
+  return applyActions(state, version, actions)
 }
 
 /**
@@ -297,19 +360,23 @@ async function commit(
  * objects keeps those. No other process reads or writes the logs meanwhile.
  */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
-  const { store, manifest, signal, logger } = options
   await syncDeltaLogs(options)
-  for (const { name } of manifest.tables) {
-    signal?.throwIfAborted()
-    const keys = await keysOf(store, name)
-    const state = await readLog(store, name)
-    if (versionsOf(keys).checkpoints.at(-1) !== state.version) {
-      await writeCheckpoint(options, name, state)
-    }
+  for (const { name } of options.manifest.tables) {
+    options.signal?.throwIfAborted()
+    const { state, checkpoint, keys } = await readStoredLog(options, name)
+    if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
     const old = logFilesBefore(keys, state.version)
-    logger.info({ log: logFolder(name), files: old.length }, 'publish.delta_history_removed')
-    await store.remove(old)
+    const facts = { log: logFolder(name), files: old.length }
+    options.logger.info(facts, 'publish.delta_history_removed')
+    await options.store.remove(old)
   }
+}
+
+/** The state of a table in its Delta log. */
+function hashOf({ files, schema, grain }: ManifestTable): string {
+  return sha256Hex(
+    stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),
+  )
 }
 
 /**
@@ -332,9 +399,12 @@ export function planCommit(
     createdTime: state.metaData?.createdTime ?? at,
     configuration: {},
   }
-  const { removed, added, kept } = filesOf(state, table, at)
-  const isShown = stableJson(metaData) === stableJson(state.metaData)
-  if (isShown && removed.length + added.length === 0) return null
+  const changes: Action[] = [
+    ...(state.protocol === undefined ? [{ protocol: PROTOCOL }] : []),
+    ...(stableJson(metaData) === stableJson(state.metaData) ? [] : [{ metaData }]),
+    ...fileActions(state, table, at),
+  ]
+  if (changes.length === 0) return null
   const commitInfo = {
     timestamp: at,
     operation: 'WRITE',
@@ -346,14 +416,7 @@ export function planCommit(
     userMetadata: manifest.snapshot_id,
   }
   const txn = { appId: APP_ID, version: manifest.sequence, lastUpdated: at }
-  return [
-    { commitInfo },
-    { txn },
-    { protocol: PROTOCOL },
-    { metaData },
-    ...removed.map((remove) => ({ remove })),
-    ...[...kept, ...added].toSorted(byPath).map((add) => ({ add })),
-  ]
+  return [{ commitInfo }, { txn }, ...changes]
 }
 
 // A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
@@ -362,36 +425,36 @@ function tableId(table: string, snapshotId: string): string {
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
-const byPath = (a: { readonly path: string }, b: { readonly path: string }) =>
-  a.path < b.path ? -1 : 1
-
-/** A file that the log lists with another size or count of rows is added again. */
-function filesOf({ files }: LogState, table: ManifestTable, at: number) {
+/**
+ * Removes files that the log has but the manifest has not; adds those that it lacks, or that it lists with another size
+ * or count of rows.
+ */
+function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
   // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
   const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
   const wanted = new Map(table.files.map((file) => [pathOf(file), file]))
-  const isListed = ({ path, size, stats = '' }: NonNullable<Action['add']>) => {
-    const file = wanted.get(path)
-    const { numRecords } = Object(jsonOrNull(stats)) as { numRecords?: number }
-    return size === file?.bytes && numRecords === file.rows
+  const isNamed = ({ bytes, rows }: ManifestFile, path: string) => {
+    const known = files.get(path)
+    const stats = Object(jsonOrNull(known?.stats ?? '')) as { numRecords?: number }
+    return known?.size === bytes && stats.numRecords === rows
   }
-  const kept = [...files.values()].filter(isListed).map((add) => ({ ...add, dataChange: false }))
-  const known = new Set(kept.map(({ path }) => path))
   const both = { partitionValues: {}, dataChange: true }
+  const removal = { ...both, deletionTimestamp: at, extendedFileMetadata: true }
   const removed = [...files.values()]
     .filter(({ path }) => !wanted.has(path))
-    .map(({ path, size }) => {
-      return { path, ...both, deletionTimestamp: at, extendedFileMetadata: true, size }
-    })
-    .toSorted(byPath)
+    .map(({ path, size }) => ({ path, ...removal, size }))
   // Readers find smallest and largest values in the Parquet file.
   const added = [...wanted]
-    .filter(([path]) => !known.has(path))
+    .filter(([path, file]) => !isNamed(file, path))
     .map(([path, { bytes: size, rows }]) => {
       const stats = JSON.stringify({ numRecords: rows })
       return { path, ...both, modificationTime: at, size, stats }
     })
-  return { removed, added, kept }
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
+  return [
+    ...removed.toSorted(byPath).map((remove) => ({ remove })),
+    ...added.toSorted(byPath).map((add) => ({ add })),
+  ]
 }
 
 type DeltaType = string | { type: 'array'; elementType: DeltaType; containsNull: boolean }

@@ -139,10 +139,14 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await options.onPublished?.(report)
   }
   // For readers that do not know manifests. Also for an earlier snapshot, whose publisher may have been killed before.
-  if (options.hasCurrent ?? true) await updateCurrent(options, shown)
-  // It must not keep showing an old day.
-  else await removeFolder(store, 'current')
-  await syncDeltaLogs({ ...options, manifest: shown })
+  const listed = [...sizes.keys()]
+  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
+  if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
+  else {
+    // It must not keep showing an old day.
+    await removeFolder(store, 'current')
+    await syncLogs()
+  }
   return report
 }
 

@@ -180,7 +180,7 @@ export async function dropSnapshots(
     const manifest = ofThisFormat(current.manifest, store.destination)
     // Copies every file again, because an earlier version of an object may name people.
     const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
-    if (hasCurrent) await updateCurrent(options, manifest, true)
+    if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
     await forgetLogHistory({ ...options, manifest })
   }
   // The inputs of Spark are made again when needed.

@@ -7,7 +7,7 @@ import { existsSync, statSync } from 'node:fs'
 import { StorageError, messageOf } from '../support/errors.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
-import { checkLog, logFolder, planCommit, type LogSource } from './delta.ts'
+import { logFolder, planCommit, readStoredLog, sequenceOf, type LogSource } from './delta.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
 import { sha256OfFile } from './export.ts'
 import {
@@ -234,7 +234,7 @@ function verifyFile(
   })
 }
 
-const REPAIR = '`jobtide publish` brings it up to date'
+const MEND = '`jobtide publish` brings it up to date'
 
 /** Whether the Delta log of a table of the snapshot that the pointer names agrees with the manifest. */
 async function verifyDeltaLog(
@@ -245,18 +245,17 @@ async function verifyDeltaLog(
 ): Promise<void> {
   const object = logFolder(table.name)
   try {
-    const state = await checkLog(source, table.name)
+    const { state } = await readStoredLog(source, table.name)
     if (planCommit(state, manifest, table) === null) return
-    const { sequence } = state
-    const what =
-      sequence === manifest.sequence
-        ? 'it names other files or columns than the snapshot'
-        : `it shows snapshot ${sequence}, not ${manifest.sequence}`
-    report('delta', object, `${what}; ${REPAIR}`)
+    const at = sequenceOf(state)
+    if (at !== manifest.sequence) {
+      return report('delta', object, `it shows snapshot ${at}, not ${manifest.sequence}; ${MEND}`)
+    }
+    const other = 'it names other files or columns than the snapshot: remove it'
+    report('delta', object, `${other}, and \`jobtide publish\` writes it again`)
   } catch (error) {
     if (error instanceof StorageError) throw error
-    const advice = 'remove it, and `jobtide publish` writes it again'
-    report('delta', object, `it cannot be read: ${messageOf(error)}; ${advice}`)
+    report('delta', object, `it cannot be read: ${messageOf(error)}; ${MEND}`)
   }
 }
 
@@ -268,15 +267,15 @@ async function verifyCurrent(source: ObjectSource, manifest: Manifest, report: R
   const { record } = await readCurrentRecord(store)
   if (record?.snapshot_id !== manifest.snapshot_id) {
     const is = record === null ? 'no snapshot' : `snapshot ${record.snapshot_id}`
-    return report('current', CURRENT_FOLDER, `it shows ${is}; ${REPAIR}`)
+    return report('current', CURRENT_FOLDER, `it shows ${is}; ${MEND}`)
   }
   const wanted = currentFiles(manifest)
   for (const [key, file] of wanted) {
     source.signal?.throwIfAborted()
-    const onFault = (_: string, message: string) => report('current', key, `${message}; ${REPAIR}`)
+    const onFault = (_: string, message: string) => report('current', key, `${message}; ${MEND}`)
     await withProven(source, { ...file, key }, onFault, () => Promise.resolve())
   }
   for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one))) {
-    report('current', key, `no table of the snapshot has it; ${REPAIR}`)
+    report('current', key, `no table of the snapshot has it; ${MEND}`)
   }
 }

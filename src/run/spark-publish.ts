@@ -7,7 +7,7 @@
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { readProject } from '../model/project.ts'
-import { readLog } from '../publish/delta.ts'
+import { readStoredLog, sequenceOf } from '../publish/delta.ts'
 import { PublishError } from '../publish/errors.ts'
 import { SPLIT_ABOVE_ROWS, publishedColumns } from '../publish/export.ts'
 import {
@@ -181,13 +181,13 @@ async function planSparkBuild(
 
 /** The inputs, with the versions of their Delta logs. */
 async function versionsOf(options: PublishOptions, { tables, sequence }: Manifest) {
-  const store = prefixedStore(options.store, INPUTS)
+  const source = { ...options, store: prefixedStore(options.store, INPUTS) }
   const found = []
   for (const { name } of tables) {
-    const log = await readLog(store, name)
-    found.push({ name, version: log.version })
-    if (log.sequence <= sequence) continue
-    const what = `another publisher has written to ${store.destination}`
+    const { state } = await readStoredLog(source, name)
+    found.push({ name, version: state.version })
+    if (sequenceOf(state) <= sequence) continue
+    const what = `another publisher has written to ${source.store.destination}`
     throw new PublishError(what, { hint: 'Run publish again.' })
   }
   return found

@@ -158,9 +158,10 @@ describe('current/', () => {
     })
     const options = { store: watched, clock: realClock, logger: silentLogger }
     const manifest = await manifestIn(store)
-    await updateCurrent(options, manifest)
+    const logs = () => Promise.resolve({})
+    await updateCurrent(options, manifest, logs)
     expect(copied).toEqual([])
-    await updateCurrent(options, manifest, true)
+    await updateCurrent(options, manifest, logs, true)
     expect(copied).toHaveLength(1)
   })
 })

@@ -239,7 +239,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
       for (const one of [people, people.files[0], people.partitions[0]]) if (one) one.rows += 1
     }),
     'rows whole: it has 15002 rows where 15003 belong',
-    'delta log: it names other files or columns than the snapshot; `jobtide publish` brings it up to date',
+    'delta log: it names other files or columns than the snapshot: remove it, and `jobtide publish` writes it again',
   ],
   [
     'the manifest was changed after the pointer moved',
