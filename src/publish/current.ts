@@ -11,6 +11,7 @@ import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import type { LogVersions } from './delta.ts'
 import type { Manifest, NamedObject } from './manifest.ts'
+import { ofThisFormat, readCurrent, readPointer } from './read-snapshot.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'
@@ -74,38 +75,60 @@ export async function updateCurrent(
   again = false,
 ): Promise<void> {
   const { store, clock } = options
-  const { version, record } = await readCurrentRecord(store)
-  const hasChanged = await copyFiles(options, currentFiles(manifest), again ? null : record)
-  const logs = await syncLogs(record?.logs ?? {})
+  const found = await readCurrentRecord(store)
+  /** The files copied here: an older record about the same file does not count. */
+  const copied = new Map<string, string>()
+  const show = (of: Manifest) => bringTo(options, of, again ? null : found.record, copied)
+  const hasChanged = await show(manifest)
+  let shown = manifest
+  // A slow publisher must not leave older files over newer ones.
+  for (;;) {
+    const pointed = await readPointer(store)
+    if (pointed === null || pointed.pointer.snapshot_id === shown.snapshot_id) break
+    const now = await readCurrent(store)
+    if (now === null) break
+    shown = ofThisFormat(now.manifest, store.destination)
+    await show(shown)
+  }
+  const logs = await syncLogs(found.record?.logs ?? {})
   const files = [...currentFiles(manifest)].map(([key, { sha256 }]) => [key, sha256] as const)
   const said = { snapshot_id: manifest.snapshot_id, files: Object.fromEntries(files), logs }
-  if (!hasChanged && stableJson({ ...record, written_at: 0 }) === stableJson({ ...said, written_at: 0 }))
-    return
-  const next: Record = { ...said, written_at: isoInstant(clock.now()) }
-  await store.replace(RECORD_KEY, Buffer.from(`${stableJson(next, 2)}\n`), version)
+  const { written_at: _, ...before } = found.record ?? { written_at: '' }
+  const isSaid = !hasChanged && stableJson(before) === stableJson(said)
+  // A faster publisher records the content.
+  if (isSaid || shown !== manifest) return
+  const record: Record = { ...said, written_at: isoInstant(clock.now()) }
+  await store.replace(RECORD_KEY, Buffer.from(`${stableJson(record, 2)}\n`), found.version)
 }
 
-/** Copies missing files and removes the rest; returns whether there were any. */
-async function copyFiles(
+/** Copies missing files and removes the rest; returns whether there were any. @param copied here, SHA-256 by key */
+async function bringTo(
   { store, signal, logger }: CurrentOptions,
-  wanted: ReadonlyMap<string, NamedObject>,
+  manifest: Manifest,
   record: Record | null,
+  copied: Map<string, string>,
 ): Promise<boolean> {
+  const wanted = currentFiles(manifest)
   const listed = new Map((await store.list(CURRENT_FOLDER)).map((object) => [object.key, object]))
   const writtenAt = listed.get(RECORD_KEY)?.modifiedAt ?? Number.NEGATIVE_INFINITY
-  const missing = [...wanted].filter(([key, { bytes, sha256 }]) => {
+  const isThere = (key: string, { bytes, sha256 }: NamedObject) => {
     const found = listed.get(key)
-    const isRecorded = found?.bytes === bytes && record?.files[key] === sha256
+    if (found?.bytes !== bytes) return false
+    const own = copied.get(key)
+    if (own !== undefined) return own === sha256
     // A later change would also have changed its time.
-    return !isRecorded || found.modifiedAt > writtenAt
-  })
+    return record?.files[key] === sha256 && found.modifiedAt <= writtenAt
+  }
+  const missing = [...wanted].filter(([key, file]) => !isThere(key, file))
   await atOnce(missing, AT_ONCE, async ([key, file]) => {
     signal?.throwIfAborted()
     await store.copy(file.key, key)
+    copied.set(key, file.sha256)
   })
   // Whatever its name, a wildcard over the folder would read it as rows of the table.
   const gone = [...listed.keys()].filter((key) => key.endsWith('.parquet') && !wanted.has(key))
   if (gone.length > 0) await store.remove(gone)
+  if (missing.length + gone.length === 0) return false
   logger.debug({ copied: missing.length, removed: gone.length }, 'publish.current_copied')
-  return missing.length + gone.length > 0
+  return true
 }
