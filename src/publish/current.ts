@@ -10,8 +10,13 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import type { LogVersions } from './delta.ts'
-import type { Manifest, NamedObject } from './manifest.ts'
-import { ofThisFormat, readCurrent, readPointer } from './read-snapshot.ts'
+import {
+  ofThisFormat,
+  readCurrent,
+  readPointer,
+  type Manifest,
+  type NamedObject,
+} from './manifest.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'

@@ -33,13 +33,9 @@ const actionSchema = z.object({
     .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
     .optional(),
   /** A file that no longer belongs to the table. */
-  remove: z
-    .looseObject({ path: z.string(), deletionTimestamp: z.int().optional() })
-    .optional(),
+  remove: z.looseObject({ path: z.string(), deletionTimestamp: z.int().optional() }).optional(),
   /** A file that belongs to the table from now on; `stats` is JSON. */
-  add: z
-    .looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() })
-    .optional(),
+  add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
 })
 
 /** One line: one of its fields is there. */

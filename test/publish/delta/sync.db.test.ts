@@ -89,7 +89,7 @@ describe('a Delta log', () => {
     expect(await kindsOf(lake, 2)).toEqual(['commitInfo', 'txn', 'metaData', 'add'])
     const { metaData } = await stateOf(lake)
     expect(metaData?.id).toBe(actions[3]?.metaData?.id)
-    expect(metaData?.schemaString).toContain('"young","type":"integer"')
+    expect(metaData?.['schemaString']).toContain('"young","type":"integer"')
 
     await lake.publish()
     expect((await stateOf(lake)).version).toBe(2)
@@ -183,7 +183,7 @@ describe.each(folderAndS3())('checkpoints in $place', ({ open }) => {
     await lake.store.remove(logFilesBefore(await logKeys(lake), 25))
     expect(versionsOf(await logKeys(lake)).commits).toEqual([25])
     await expectLogShows(lake)
-    expect((await stateOf(lake)).metaData?.schemaString).toContain('"young"')
+    expect((await stateOf(lake)).metaData?.['schemaString']).toContain('"young"')
 
     await lake.add(9_000, 10)
     manifest = await lake.publish()
