@@ -16,10 +16,12 @@ import {
   isOfThisFormat,
   objectsOf,
   totalsOf,
+  splitSnapshotUrl,
+  listSnapshots,
+  readCurrent,
   type ManifestTable,
   type StoredManifest,
 } from '../publish/manifest.ts'
-import { splitSnapshotUrl, listSnapshots, readCurrent } from '../publish/read-snapshot.ts'
 import {
   proveSnapshot,
   refuseExisting,

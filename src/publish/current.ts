@@ -9,9 +9,14 @@ import { atOnce } from '../support/at-once.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
-import type { LogVersions } from './delta/sync.ts'
-import type { Manifest, NamedObject } from './manifest.ts'
-import { ofThisFormat, readCurrent, readPointer } from './read-snapshot.ts'
+import type { LogVersions } from './delta.ts'
+import {
+  ofThisFormat,
+  readCurrent,
+  readPointer,
+  type Manifest,
+  type NamedObject,
+} from './manifest.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'

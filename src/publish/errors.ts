@@ -11,21 +11,8 @@ export class PublishError extends JobtideError {
     super(EXIT.publishFailed, message, details)
   }
 
-  /** This error as the end of a publish: its hint also says how to continue. */
-  whilePublishing(): PublishError {
-    return this.#withHint(
-      'The warehouse is complete, and the next run publishes it. Or fix this and run `jobtide publish`.',
-    )
-  }
-
-  /** This error as the reason why a run buys nothing. */
-  beforeBuying(): PublishError {
-    return this.#withHint(
-      'Nothing was bought: a run checks its destination first. To buy anyway, run with --no-publish.',
-    )
-  }
-
-  #withHint(more: string): PublishError {
+  /** This error with one more sentence in its hint. */
+  hinting(more: string): PublishError {
     const { message, hint, context, cause } = this
     return new PublishError(message, { hint: hint ? `${hint} ${more}` : more, context, cause })
   }
@@ -34,19 +21,11 @@ export class PublishError extends JobtideError {
 /**
  * A publish that later runs cannot fix: the operator has to decide, or to use another version. Nothing was uploaded.
  */
-export class RefusedError extends PublishError {
-  override whilePublishing(): PublishError {
-    return this
-  }
-}
+export class RefusedError extends PublishError {}
 
 /** Has a format that this version does not know: nothing was changed, and the version that wrote it still works. */
 export class NewerFormatError extends RefusedError {
   override readonly exitCode = EXIT.usage
-
-  override beforeBuying(): PublishError {
-    return this
-  }
 }
 
 /** The Delta log of a table cannot be continued: the next publish begins it again. */

@@ -16,7 +16,7 @@ import { changesSince, yearSql, type ChangedTables } from '../warehouse/changed-
 import { columnsOfAll, type StoredColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { schemaString } from './delta/sync.ts'
+import { schemaString } from './delta.ts'
 import { PublishError } from './errors.ts'
 import {
   PLAIN_NAME,

@@ -12,12 +12,12 @@ import { PublishError, RefusedError } from './errors.ts'
 import {
   isOfThisFormat,
   totalsOf,
+  readCurrent,
   type Manifest,
   type ManifestTable,
   type NotKept,
   type StoredManifest,
 } from './manifest.ts'
-import { readCurrent } from './read-snapshot.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export interface LossChoices {
@@ -62,17 +62,12 @@ export async function checkDestination(
     destination,
     `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, but snapshot ${before.snapshot_id} of ${shown(total)}`,
     `${NEWER_BACK} Or go by the older one: run once with --accept-shrink; ${BOUGHT_AGAIN}`,
-    { credits, credits_published: total },
   )
 }
 
 /** Refuses a snapshot in place of the one that readers see. */
-export function assertNoDataLoss(
-  before: StoredManifest,
-  now: Manifest,
-  destination: string,
-  choices: Choices,
-): void {
+export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices: Choices): void {
+  const { destination } = now
   if (canReplace(before, now, destination, choices)) return
   const losses = lossesOf(before, now)
   if (losses.length === 0) return
@@ -81,7 +76,6 @@ export function assertNoDataLoss(
     destination,
     `this warehouse holds less than readers of ${destination} see: ${firstOf(losses, 4)}`,
     `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is intended, publish once with --accept-shrink.`,
-    { losses },
   )
 }
 
@@ -112,7 +106,6 @@ function canReplace(
     destination,
     `erased people would come back: the suppression list here knows of ${erased(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${erased(was)}`,
     `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget again everyone who was erased since, and publish once with --adopt-destination.`,
-    { before: was, now: is },
   )
 }
 
@@ -132,10 +125,6 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
     destination,
     `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
     `${keptText(before)} ${advice}`,
-    {
-      destination_has: countsOf(before),
-      warehouse_has: made === null ? { journal_id: now.journal_id } : countsOf(made),
-    },
   )
 }
 
@@ -144,9 +133,8 @@ function refusal(
   destination: string,
   what: string,
   hint: string,
-  facts: object,
 ): RefusedError {
-  return new RefusedError(what, { hint, context: { destination, snapshot_id, ...facts } })
+  return new RefusedError(what, { hint, context: { destination, snapshot_id } })
 }
 
 /** The tables that hold everything bought. Others may have rows of their own, such as those of a list that ships. */
@@ -190,9 +178,7 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const [to, end] = [was.covered_to.max, is.covered_to.max]
   // Coverage up to a time in the future was reported by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
-  if (canBe && (end === null || Date.parse(end) < Date.parse(to))) {
-    lose('covered up to', to, end)
-  }
+  if (canBe && (end === null || Date.parse(end) < Date.parse(to))) lose('covered up to', to, end)
   return losses
 }
 
@@ -207,13 +193,11 @@ export function refuseSchemaChange(
   options: {
     acceptSchemaChange?: boolean
     isOwn?: (table: string) => boolean
-    store: ObjectStore
-    version: string
     logger: Logger
   },
 ): void {
-  const { acceptSchemaChange = false, isOwn = () => false, version, logger } = options
-  const { destination } = options.store
+  const { acceptSchemaChange = false, isOwn = () => false, logger } = options
+  const { destination } = now
   if (!isOfThisFormat(before)) {
     // An older version had other tables, so its columns are not compared.
     const { format_version: format, snapshot_id: snapshot } = before
@@ -228,7 +212,7 @@ export function refuseSchemaChange(
   const found = changes(false)
   if (found.length === 0) return
   const { jobtide: wrote } = before.versions
-  if (wrote !== version) {
+  if (wrote !== now.versions.jobtide) {
     const first = found.slice(0, 3).join('; ')
     const reason = `since Jobtide ${wrote}, ${found.length} tables or columns of ${destination} were removed or changed type: ${first}; CHANGELOG.md has them all`
     return logger.warn({ reason }, 'publish.tables_changed')
@@ -270,15 +254,10 @@ function keptText({ snapshot_id: id }: StoredManifest): string {
   return `Nothing was uploaded, and readers keep snapshot ${id}.`
 }
 
-function countsOf(manifest: StoredManifest) {
-  const { journal_id, tables, coverage } = manifest
+function countsText({ tables, coverage }: StoredManifest): string {
+  const { rows } = totalsOf({ tables })
   const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
-  const { rows } = totalsOf(manifest)
-  return { journal_id, rows, events, organizations: coverage.organizations }
-}
-
-function countsText(manifest: StoredManifest): string {
-  const { rows, events, organizations } = countsOf(manifest)
+  const { organizations } = coverage
   return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
 }
 

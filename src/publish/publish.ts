@@ -10,7 +10,7 @@ import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { updateCurrent } from './current.ts'
-import { syncDeltaLogs } from './delta/sync.ts'
+import { syncDeltaLogs } from './delta.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
 import {
@@ -31,12 +31,14 @@ import {
   snapshotKeys,
   totalsOf,
   viewsSql,
+  readCurrent,
+  readPointer,
   type Manifest,
   type ManifestTable,
   type NotKept,
   type SnapshotTotals,
+  type CurrentSnapshot,
 } from './manifest.ts'
-import { readCurrent, readPointer, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
 import { removeFolder, type ObjectStore } from './store/object-store.ts'
 
@@ -117,7 +119,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
   }
   if (before !== null) {
-    assertNoDataLoss(before, manifest, destination, options)
+    assertNoDataLoss(before, manifest, options)
     refuseSchemaChange(before, manifest, options)
   }
   // Even if nothing changed, because a lost file was written again.

@@ -12,8 +12,7 @@ import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { CURRENT_FOLDER, updateCurrent, type CurrentOptions } from './current.ts'
-import { expiredLogFiles } from './delta/log.ts'
-import { forgetLogHistory, type SyncOptions } from './delta/sync.ts'
+import { expiredLogFiles, forgetLogHistory, type SyncOptions } from './delta.ts'
 import { PublishError } from './errors.ts'
 import {
   POINTER_KEY,
@@ -21,15 +20,13 @@ import {
   objectsOf,
   parseOutline,
   snapshotKeys,
-  type StoredManifest,
-} from './manifest.ts'
-import {
   changedManifests,
   ofThisFormat,
   readCurrent,
   readManifests,
   snapshotIds,
-} from './read-snapshot.ts'
+  type StoredManifest,
+} from './manifest.ts'
 import { removeFolder, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
 export interface GcOptions {

@@ -7,17 +7,19 @@
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { readProject } from '../model/project.ts'
-import { readStoredLog, sequenceOf } from '../publish/delta/log.ts'
+import { readStoredLog, sequenceOf } from '../publish/delta.ts'
 import { PublishError } from '../publish/errors.ts'
 import { SPLIT_ABOVE_ROWS, publishedColumns } from '../publish/export.ts'
 import {
   isOfThisFormat,
   partitionStem,
+  ofThisFormat,
+  readCurrent,
   type Manifest,
   type ManifestFile,
+  type CurrentSnapshot,
 } from '../publish/manifest.ts'
 import { publishSnapshot, type PublishOptions, type PublishReport } from '../publish/publish.ts'
-import { ofThisFormat, readCurrent, type CurrentSnapshot } from '../publish/read-snapshot.ts'
 import { collectGarbage, parseKeep } from '../publish/retention.ts'
 import {
   JOB_FORMAT,

@@ -18,14 +18,14 @@ import { computedModels } from '../model/computed-models.ts'
 import { readOwnFiles } from '../model/own/files.ts'
 import { refuseOnSpark } from '../model/own/project.ts'
 import { ownTables } from '../model/build-state.ts'
-import { PublishError } from '../publish/errors.ts'
+import { NewerFormatError, PublishError, RefusedError } from '../publish/errors.ts'
 import { checkDestination, type LossChoices } from '../publish/guard.ts'
 import { collectGarbage, type GcReport, type Keep } from '../publish/retention.ts'
 import type { PublishStep } from '../publish/export.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import { readCurrent } from '../publish/read-snapshot.ts'
+import { readCurrent } from '../publish/manifest.ts'
 import {
   publishSnapshot,
   type PublishChoices,
@@ -204,8 +204,19 @@ export async function preflightStage(
     await checkDestination(store, source, credits, { ...choices, lists })
     return store
   } catch (error) {
-    throw error instanceof PublishError ? error.beforeBuying() : error
+    if (!(error instanceof PublishError) || error instanceof NewerFormatError) throw error
+    throw error.hinting(
+      'Nothing was bought: a run checks its destination first. To buy anyway, run with --no-publish.',
+    )
   }
+}
+
+/** The end of a publish: the hint of what a later run can fix also says so. */
+function whilePublishing(error: unknown): unknown {
+  if (!(error instanceof PublishError) || error instanceof RefusedError) return error
+  return error.hinting(
+    'The warehouse is complete, and the next run publishes it. Or fix this and run `jobtide publish`.',
+  )
 }
 
 /** Reads what a destination shows. @throws PublishError when it cannot be gone on with */
@@ -213,7 +224,7 @@ export async function readTarget(target: SnapshotTarget, world: RunWorld): Promi
   try {
     await readCurrent(await openTarget(target, world))
   } catch (error) {
-    throw error instanceof PublishError ? error.whilePublishing() : error
+    throw whilePublishing(error)
   }
 }
 
@@ -278,7 +289,7 @@ export async function publishStage(
     const gc = report.nothingRead ? NOTHING_DELETED : await gcTarget(store, target.keep, world)
     return { ...report, gc }
   } catch (error) {
-    throw error instanceof PublishError ? error.whilePublishing() : error
+    throw whilePublishing(error)
   }
 }
 

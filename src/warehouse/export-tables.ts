@@ -153,10 +153,6 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
   ],
   parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
-// The file of a table, in the script.
-const LOADED =
-  /^(?:\\copy .* from '(.+)' \(format csv, header\)|create or replace table .* as from '(.+)';)$/gm
-
 /**
  * Writes tables to the folder `to`.
  * @param names of tables for analysts; null: all
@@ -190,10 +186,9 @@ function isExportedFolder(folder: string): boolean {
   const script = join(folder, LOAD_SCRIPT)
   if (!existsSync(script) || !isFile(script)) return false
   const text = readFileSync(script, 'utf8')
-  const files = [...text.matchAll(LOADED)].map(([, csv = '', parquet = csv]) => parquet)
-  const own = new Set([LOAD_SCRIPT, ...files.map((file) => file.replaceAll("''", "'"))])
+  const isLoaded = (name: string) => text.includes(` from ${quoteText(name)}`)
   const isOurs = Object.values(BEGINNINGS).some(([line]) => text.startsWith(`${line}\n`))
-  return isOurs && readdirSync(folder).every((name) => own.has(name))
+  return isOurs && readdirSync(folder).every((name) => name === LOAD_SCRIPT || isLoaded(name))
 }
 
 async function writeFolder(

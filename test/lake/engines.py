@@ -1,5 +1,4 @@
-"""The engines. Each is a function that takes a place and returns a reader: a function from a table's name to its rows and,
-if the engine skips files by statistics, a function that counts the rows for a probe."""
+"""The engines. Each is a function that takes a place and returns a reader: a function from a table's name to its rows."""
 
 import os
 from importlib.util import find_spec
@@ -13,63 +12,25 @@ DELTA_FOR_SPARK = "io.delta:delta-spark_2.13:4.0.0"
 # The release of Hadoop in Spark 4.0.1.
 S3_FOR_SPARK = "org.apache.hadoop:hadoop-aws:3.4.1"
 
-# A column, an operator (=, >=, <= or null) and a value.
-Probe = tuple[str, str, object]
-Counter = Callable[[Probe], int]
-Reader = Callable[[str], tuple[pa.Table, Counter | None]]
+Reader = Callable[[str], pa.Table]
 
 
 def delta_rs(place: Place) -> Reader:
     from deltalake import DeltaTable, QueryBuilder
 
-    def read(table: str) -> tuple[pa.Table, Counter]:
+    def read(table: str) -> pa.Table:
         delta = DeltaTable(place.table(table), storage_options=place.object_store_options())
         query = QueryBuilder().register("t", delta)
-        schema = pa.schema(delta.schema().to_arrow())
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            condition = f'"{name}" is null'
-            if operator != "null":
-                text = pa.array([value], schema.field(name).type).cast(pa.string())[0].as_py().replace("'", "''")
-                condition = f"\"{name}\" {operator} arrow_cast('{text}', {datafusion_type(schema.field(name).type)})"
-            return pa.table(query.execute(f"select count(*) as n from t where {condition}").read_all())["n"][0].as_py()
-
-        return pa.table(query.execute("select * from t").read_all()), count
+        return pa.table(query.execute("select * from t").read_all())
 
     return read
-
-
-def datafusion_type(kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        zone = "None" if kind.tz is None else f'Some("{kind.tz}")'
-        return f"'Timestamp(Microsecond, {zone})'"
-    if pa.types.is_decimal(kind):
-        return f"'Decimal128({kind.precision}, {kind.scale})'"
-    names = {pa.int64(): "Int64", pa.int32(): "Int32", pa.int16(): "Int16", pa.int8(): "Int8", pa.date32(): "Date32"}
-    return f"'{names.get(kind, 'Utf8')}'"
 
 
 def polars(place: Place) -> Reader:
     import polars as pl
 
-    def read(table: str) -> tuple[pa.Table, Counter]:
-        frame = pl.scan_delta(place.table(table), storage_options=place.object_store_options())
-        kinds = frame.collect_schema()
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            column = pl.col(name)
-            literal = pl.lit(value).cast(kinds[name])
-            condition = {
-                "null": lambda: column.is_null(),
-                "=": lambda: column == literal,
-                ">=": lambda: column >= literal,
-                "<=": lambda: column <= literal,
-            }[operator]()
-            return frame.filter(condition).select(pl.len()).collect().item()
-
-        return frame.collect().to_arrow(), count
+    def read(table: str) -> pa.Table:
+        return pl.scan_delta(place.table(table), storage_options=place.object_store_options()).collect().to_arrow()
 
     return read
 
@@ -77,7 +38,7 @@ def polars(place: Place) -> Reader:
 def clickhouse(place: Place) -> Reader:
     import chdb
 
-    def read(table: str) -> tuple[pa.Table, None]:
+    def read(table: str) -> pa.Table:
         if place.endpoint is not None:
             url = f"{place.endpoint}/{place.bucket_and_prefix}/tables/{table}/"
             source = f"deltaLake('{url}', '{place.key_id}', '{place.secret}')"
@@ -85,7 +46,7 @@ def clickhouse(place: Place) -> Reader:
             # It reads only below the current folder.
             os.chdir(Path(place.table(table)).parent)
             source = f"deltaLakeLocal('{place.table(table)}')"
-        return chdb.query(f"select * from {source}", "ArrowTable"), None
+        return chdb.query(f"select * from {source}", "ArrowTable")
 
     return read
 
@@ -93,7 +54,6 @@ def clickhouse(place: Place) -> Reader:
 def spark(place: Place) -> Reader:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F
 
     settings = {
         "spark.jars.packages": DELTA_FOR_SPARK,
@@ -121,19 +81,8 @@ def spark(place: Place) -> Reader:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
 
-    def read(table: str) -> tuple[pa.Table, Counter]:
-        frame = session.read.format("delta").load(place.table(table).replace("s3://", "s3a://"))
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            column = F.col(name)
-            if operator == "null":
-                return frame.filter(column.isNull()).count()
-            literal = F.lit(value).cast(frame.schema[name].dataType)
-            condition = {"=": column == literal, ">=": column >= literal, "<=": column <= literal}[operator]
-            return frame.filter(condition).count()
-
-        return frame.toArrow(), count
+    def read(table: str) -> pa.Table:
+        return session.read.format("delta").load(place.table(table).replace("s3://", "s3a://")).toArrow()
 
     return read
 
@@ -152,17 +101,8 @@ def duckdb_views(place: Place) -> Reader:
         )
     connection.execute(place.text(f"snapshots/{place.manifest()['snapshot_id']}/views.sql"))
 
-    def read(table: str) -> tuple[pa.Table, Counter]:
-        kinds = {name: kind for name, kind, *_ in connection.execute(f'describe "{table}"').fetchall()}
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            condition = '"{}" is null' if operator == "null" else f'"{{}}" {operator} cast($1 as {kinds[name]})'
-            values = [] if operator == "null" else [value]
-            query = f'select count(*) from "{table}" where {condition.format(name)}'
-            return connection.execute(query, values).fetchone()[0]
-
-        return connection.sql(f'from "{table}"').to_arrow_table(), count
+    def read(table: str) -> pa.Table:
+        return connection.sql(f'from "{table}"').to_arrow_table()
 
     return read
 

@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openStore } from '../../src/publish/store/open-store.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { readCurrent } from '../../src/publish/manifest.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { MINUTE } from '../../src/support/units.ts'
 import { realBucket, realServer, type S3Target } from '../helpers/s3-client.ts'
@@ -26,8 +26,6 @@ const ENGINES = (
 ).split(' ')
 /** The engines that read the Delta log, because made-up tables have no views.sql. */
 const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
-/** Few queries for each table on S3, because Spark takes seconds for one and there are hundreds. */
-const FEW = ['--questions', '2']
 const TIMEOUT_MS = 30 * MINUTE
 
 /** The results of the engines for all tables: each line ends with `equal`, or with the difference. */
@@ -79,7 +77,7 @@ describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, 
     const { bucket, endpoint } = await emptyBucket()
     const address = `s3://${bucket}/some/prefix`
     await publishMadeNights(await openStore(address, { clock: realClock, s3Endpoint: endpoint }))
-    const lines = await readWith([address, ...ENGINES_OF_LOG, '--endpoint', endpoint, ...FEW])
+    const lines = await readWith([address, ...ENGINES_OF_LOG, '--endpoint', endpoint])
     expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
   })
 
@@ -98,7 +96,7 @@ describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, 
       })
       const tables = (await readCurrent(store))?.manifest.tables ?? []
       const warehouse = join(site.dataDir, 'jobtide.duckdb')
-      const options = ['--endpoint', endpoint, '--warehouse', warehouse, ...FEW]
+      const options = ['--endpoint', endpoint, '--warehouse', warehouse]
       const lines = await readWith([address, ...ENGINES, ...options])
       for (const { name } of tables) expect(lines.join('\n')).toContain(` ${name} `)
     },

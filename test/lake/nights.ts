@@ -1,6 +1,6 @@
 /** The tables that other engines read: many nights of made-up tables, and two nights of the real ones. */
 
-import { syncDeltaLogs } from '../../src/publish/delta/sync.ts'
+import { syncDeltaLogs } from '../../src/publish/delta.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'

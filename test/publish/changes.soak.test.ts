@@ -5,11 +5,9 @@ import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { PublishOptions } from '../../src/publish/publish.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { EXIT } from '../../src/support/errors.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { through } from '../helpers/through.ts'
 import { rounds } from '../helpers/tier.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   contentKeys,
   definitionOf,
@@ -17,7 +15,6 @@ import {
   newStore,
   publish,
   readByHand,
-  readerOf,
 } from './fixtures.ts'
 import {
   BEHIND_VIEW,
@@ -79,29 +76,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
     expect(await readByHand(store, await shown(store))).toEqual(expected)
   })
 
-  it.each([
-    ['whole', things, 1],
-    ['by year', byYear, 2],
-  ])(
-    'sends the same keys and bytes from 1 and 2 threads and for a view of the same rows, %s',
-    async (_, definition, files) => {
-      const keys: string[][] = []
-      for (const change of ['set threads = 1', 'set threads = 2', BEHIND_VIEW]) {
-        const warehouse = await manyThings(730)
-        const store = newStore()
-        await publishThings(warehouse, store, { tables: [definition] })
-        await warehouse.run(`update things set text = 'changed' where id % 1000 = 7; ${change}`)
-        const kind = change === BEHIND_VIEW ? 'view' : 'table'
-        const tables = [{ ...definition, kind } as const]
-        const { newFiles } = await publishThings(warehouse, store, { tables })
-        keys.push(await contentKeys(store))
-        expect(newFiles).toBe(files)
-      }
-      expect(keys[1]).toEqual(keys[0])
-      expect(keys[2]).toEqual(keys[0])
-    },
-  )
-
   it('splits a table or a view above 12,000 rows, and joins it again at 6,000', async () => {
     for (const kind of ['table', 'view'] as const) {
       const [warehouse, store] = [await manyThings(730), newStore()]
@@ -121,50 +95,6 @@ describe('a publish after 36 of 12,000 rows changed', () => {
         await expectReadersToSee(warehouse, store, [things])
       }
     }
-  })
-
-  it('distinguishes null, an empty list and a list of one null', async () => {
-    const [warehouse, store] = [await memoryWarehouse(), newStore()]
-    await warehouse.run(
-      'create table things as select i as id, cast(null as integer[]) as list from range(3) numbers(i)',
-    )
-    for (const list of ['[]', '[null]', 'null']) {
-      await publishThings(warehouse, store)
-      await warehouse.run(`update things set list = ${list} where id = 1`)
-      expect(await publishThings(warehouse, store)).toMatchObject({ unchanged: false })
-      await expectReadersToSee(warehouse, store, [things])
-    }
-  })
-
-  it('writes all rows when a column was added, and keeps the previous snapshot readable', async () => {
-    const { warehouse, store } = await afterChanges()
-    const before = await readerOf(store)
-    await warehouse.run('alter table things add column added integer')
-    await publishThings(warehouse, store)
-    expect(await filesOf(store)).toEqual([12_000])
-    expect(await before.all('select count(*) as n from things')).toEqual([{ n: 12_000n }])
-    await expectReadersToSee(warehouse, store, [things])
-  })
-
-  it.each([
-    ['a column went', 'alter table things drop column more', 'things.more is gone'],
-    [
-      'a type changed',
-      'alter table things alter column id type varchar',
-      'things.id is VARCHAR, and was BIGINT',
-    ],
-  ])('is refused when %s, until that is accepted', async (_, change, message) => {
-    const { warehouse, store } = await afterChanges()
-    await warehouse.run(change)
-    const before = await store.list('')
-    await expect(publishThings(warehouse, store)).rejects.toMatchObject({
-      exitCode: EXIT.publishFailed,
-      message: expect.stringContaining(message),
-      hint: expect.stringContaining('--accept-schema-change'),
-    })
-    expect(await store.list('')).toEqual(before)
-    await publishThings(warehouse, store, { acceptSchemaChange: true })
-    await expectReadersToSee(warehouse, store, [things])
   })
 
   it('is refused if a table with rows is gone, but not if an empty one is', async () => {

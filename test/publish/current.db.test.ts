@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/support/logger.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { through } from '../helpers/through.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { dyingStore, manifestIn, newStore, publish } from './fixtures.ts'
+import { manifestIn, newStore } from './fixtures.ts'
 import { aFile, aTable } from './manifests.ts'
 import { folderAndS3 } from './places.ts'
 import { byYear, manyThings, publishThings } from './things.ts'
@@ -149,21 +149,6 @@ describe('current/', () => {
     expect(sha256Hex((await store.get(key))?.bytes ?? Buffer.alloc(0))).toBe(file?.sha256)
     await publishThings(warehouse, store)
     await expectCurrent(store)
-  })
-
-  it('is complete after the next publish, at whatever step a publisher died', async () => {
-    const [warehouse, store] = [await manyThings(730), newStore()]
-    await publish(warehouse, store, { tables: [byYear] })
-    for (let at = 1, isDying = true; isDying; at += 1) {
-      await warehouse.run(`update things set text = concat(text, ${at})`)
-      const dying = dyingStore(store, at, at % 2 === 0 ? 'before' : 'after')
-      isDying = await publish(warehouse, dying.store, { tables: [byYear] }).then(
-        () => false,
-        () => true,
-      )
-      await publish(warehouse, store, { tables: [byYear] })
-      await expectCurrent(store)
-    }
   })
 
   it('gets every file copied again when an erasure asks', async () => {

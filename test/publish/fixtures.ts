@@ -9,12 +9,12 @@ import {
   POINTER_KEY,
   isOfThisFormat,
   snapshotKeys,
+  withoutOwner,
+  readCurrent,
   type Manifest,
   type ManifestTable,
-  withoutOwner,
 } from '../../src/publish/manifest.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { isoInstant, realClock } from '../../src/support/clock.ts'
@@ -137,13 +137,6 @@ async function viewsOf(store: ObjectStore): Promise<string> {
     await store.download(key, join(folder, key))
   }
   return text.replace(store.destination, folder)
-}
-
-/** A DuckDB that ran the `views.sql` of the snapshot that readers see. */
-export async function readerOf(store: ObjectStore): Promise<Warehouse> {
-  const reader = await memoryWarehouse()
-  await reader.run(`create schema snapshot; use snapshot; ${await viewsOf(store)}`)
-  return reader
 }
 
 /**

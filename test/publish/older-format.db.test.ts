@@ -6,9 +6,14 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { dropSnapshots, collectGarbage, parseKeep } from '../../src/publish/retention.ts'
-import { POINTER_KEY, parseManifest, snapshotKeys } from '../../src/publish/manifest.ts'
+import {
+  POINTER_KEY,
+  parseManifest,
+  snapshotKeys,
+  listSnapshots,
+  readCurrent,
+} from '../../src/publish/manifest.ts'
 import { proveSnapshot } from '../../src/publish/restore.ts'
-import { listSnapshots, readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'
 import { realClock } from '../../src/support/clock.ts'

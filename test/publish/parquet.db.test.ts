@@ -145,7 +145,13 @@ describe('the files of a snapshot', () => {
     const publishing = { tables: [definitionOf('things')] }
     await publish(await things(`select 1 as id, 'a' as a`), store, publishing)
     const fewer = await things('select 1 as id')
-    await expect(publish(fewer, store, publishing)).rejects.toThrow('things.a is gone')
+    const before = await store.list('')
+    await expect(publish(fewer, store, publishing)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining('things.a is gone') as string,
+      hint: expect.stringContaining('--accept-schema-change') as string,
+    })
+    expect(await store.list('')).toEqual(before)
     const lines: string[] = []
     const warn = ({ reason }: { reason: string }) => void lines.push(reason)
     const logger = { ...silentLogger, warn } as unknown as Logger

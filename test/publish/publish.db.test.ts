@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { dropSnapshots } from '../../src/publish/retention.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
-import { listSnapshots } from '../../src/publish/read-snapshot.ts'
+import { listSnapshots } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -140,8 +140,11 @@ describe.each(folderAndS3())('publishing to $place', ({ place, open }) => {
         if (!(outcome instanceof Error)) break
         died.push(at)
         await publish(warehouse, store)
-        await expectReadersToSee(warehouse, store)
+        // Also the Delta logs and current/.
+        const proof = { store, snapshotId: null, scratchFolder: join(temporaryFolder(), 'scratch') }
+        expect((await verifySnapshot(proof)).findings).toEqual([])
       }
+      await expectReadersToSee(warehouse, store)
       // Listing, 7 files, views, manifest, pointer, and 2 Delta logs of several steps.
       expect(died.at(-1)).toBeGreaterThanOrEqual(16)
     },

@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { computedModels } from '../../src/model/computed-models.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { readCurrent } from '../../src/publish/manifest.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { verifySnapshot } from '../../src/publish/verify.ts'
 import { buildStage, loadStage } from '../../src/run/stages.ts'

@@ -1,7 +1,6 @@
 /**
  * Publishes that are killed, or whose Spark job is, and two at once. A stand-in does the job (stand-in-job.mjs), so
  * that a kill costs seconds; 2 kills, 20 in `npm run test:soak`. JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others.
- * With Spark itself a kill costs a minute or two: 3 of them, or JOBTIDE_SPARK_KILLS.
  */
 
 import { copyFileSync, cpSync } from 'node:fs'
@@ -9,18 +8,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'
-import { DAY, MINUTE } from '../../src/support/units.ts'
+import { DAY } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { rounds, seedOf } from '../helpers/tier.ts'
 import { differences, manifestAt } from './compare.ts'
-import { environmentOf, findPython, submitCommand } from './python.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 2, 20)
 const SEED = seedOf('JOBTIDE_KILL_SEED')
-const SPARK_KILLS = rounds('JOBTIDE_SPARK_KILLS', 3, 3)
 const PACE_MS = 20
 const HELPERS = import.meta.dirname
-const { python, why } = findPython()
 
 const publishArgs = (
   site: Site,
@@ -41,18 +37,18 @@ const publishArgs = (
 const STAND_IN = [process.execPath, join(HELPERS, 'stand-in-job.mjs'), 'built.duckdb', `${PACE_MS}`]
 
 /** A night that Spark has published, an unpublished one after it, and DuckDB's result for both. */
-async function twoNights(submit: readonly string[] = STAND_IN, env: Record<string, string> = {}) {
+async function twoNights() {
   const site = await openSite({
     companies: 6,
     events: 6_000,
-    pipelineLines: ['build:', `  submit: ${JSON.stringify(submit)}`],
+    pipelineLines: ['build:', `  submit: ${JSON.stringify(STAND_IN)}`],
   })
   const at = (name: string) => join(site.folder, name)
   const night = async (engine: 'spark' | 'duckdb') => {
     done(await site.call(['run', site.pipeline, '--no-publish', '--days', '60']))
     copyFileSync(join(site.dataDir, 'jobtide.duckdb'), at('built.duckdb'))
     const args = publishArgs(site, { data: site.dataDir, lake: at(engine) }, engine)
-    done(await site.run(args, { env }))
+    done(await site.run(args))
   }
   await night('spark')
   site.advance(DAY)
@@ -126,35 +122,4 @@ describe('a Spark build', () => {
     done(await site.run(publishArgs(site, { data: at('other-data'), lake: at('spark') })))
     expect(await differences(await manifestAt(at('spark')), wanted)).toEqual([])
   }, 120_000)
-
-  it.skipIf(python === null)(
-    `of Spark itself leaves the snapshot before at ${SPARK_KILLS} kills of it ${why && `(skipped: ${why})`}`,
-    { timeout: 120 * MINUTE },
-    async () => {
-      const submit = [
-        process.execPath,
-        join(HELPERS, 'kill-after.mjs'),
-        ...submitCommand(python ?? ''),
-      ]
-      const env = environmentOf(python ?? '')
-      const { site, wanted, trial, isNew } = await twoNights(submit, env)
-      const random = seededRandom(SEED)
-      const clean = trial('clean')
-      const { tookMs } = done(await site.run(publishArgs(site, clean), { env }))
-      expect(await isNew(clean.lake, 'no kill')).toBe(true)
-      for (let kill = 0; kill < SPARK_KILLS; kill += 1) {
-        const of = trial(`kill-${kill}`)
-        const afterMs = Math.round(random() * tookMs)
-        const story = `seed ${SEED}, kill ${kill} after ${afterMs} ms`
-        const ended = await site.run(publishArgs(site, of), {
-          env: { ...env, KILLED_AFTER_MS: `${afterMs}` },
-        })
-        const isPublished = ended.exitCode === 0
-        if (!isPublished) expect(ended.stderr, story).toContain('the Spark job ended with SIGKILL')
-        expect(await isNew(of.lake, story), story).toBe(isPublished)
-        done(await site.run(publishArgs(site, of, 'duckdb')))
-        expect(await differences(await manifestAt(of.lake), wanted), story).toEqual([])
-      }
-    },
-  )
 })

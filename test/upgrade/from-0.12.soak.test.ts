@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { readCurrent } from '../../src/publish/manifest.ts'
 import { done } from '../helpers/run-cli.ts'
 import { manifestIn, newStore } from '../publish/fixtures.ts'
 import { siteOf } from './fixtures.ts'

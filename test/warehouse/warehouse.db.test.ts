@@ -14,7 +14,6 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
-import { removeDatabase, replaceDatabase } from '../../src/warehouse/database-file.ts'
 import { compactDatabase } from '../../src/warehouse/erase-rows.ts'
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../src/warehouse/sql-text.ts'
@@ -436,34 +435,5 @@ describe('schema files', () => {
     writeFileSync(file('000004_half.sql'), 'create table half (n integer);')
     await apply()
     expect(await warehouse.all('select * from half')).toEqual([])
-  })
-})
-
-describe('a database file', () => {
-  /** A folder with these files, each holding its own name; and the path of `jobtide.duckdb` in it. */
-  function folderWith(...names: readonly string[]): { folder: string; path: string } {
-    const folder = temporaryFolder()
-    for (const name of names) writeFileSync(join(folder, name), name)
-    return { folder, path: join(folder, 'jobtide.duckdb') }
-  }
-
-  it('is removed with its log and nothing else, if it exists', () => {
-    const { folder, path } = folderWith('jobtide.duckdb', 'jobtide.duckdb.wal', 'analyst.duckdb')
-    removeDatabase(path)
-    removeDatabase(path)
-    expect(readdirSync(folder)).toEqual(['analyst.duckdb'])
-  })
-
-  it('takes the place of the old one, whose log goes with it', async () => {
-    const { folder, path } = folderWith('jobtide.duckdb', 'jobtide.duckdb.wal', 'finished')
-    await replaceDatabase(path, join(folder, 'finished'))
-    expect(readdirSync(folder)).toEqual(['jobtide.duckdb'])
-    expect(readFileSync(path, 'utf8')).toBe('finished')
-  })
-
-  it('that is missing leaves the old one and its log unchanged', async () => {
-    const { folder, path } = folderWith('jobtide.duckdb', 'jobtide.duckdb.wal')
-    await expect(replaceDatabase(path, join(folder, 'finished'))).rejects.toThrow(/ENOENT/)
-    expect(readdirSync(folder)).toEqual(['jobtide.duckdb', 'jobtide.duckdb.wal'])
   })
 })

@@ -4,11 +4,9 @@
  * indexes on it stay. The comment of a table says that it is ours and which content it has: what is the same is not sent again.
  */
 
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, LockedError } from '../../support/errors.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import type { PostgresAddress } from '../../support/postgres-address.ts'
 import {
   commentsOn,
@@ -19,6 +17,7 @@ import {
 import { quoteIdentifier } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { RefusedError } from '../errors.ts'
+import { sha256OfFile } from '../export.ts'
 import { withScratchFile, type Step } from '../scratch.ts'
 import { withPostgres, type Postgres } from './connection.ts'
 
@@ -173,9 +172,7 @@ async function stage(
   return withScratchFile(scratchFolder, async (path) => {
     // Sorted, so that the same rows are the same bytes.
     const rows = await writeCsv(warehouse, table, path, `order by ${listOf(key) || 'all'}`)
-    const hash = createHash('sha256').update(JSON.stringify([table, key]))
-    await pipeline(createReadStream(path), hash)
-    const content = hash.digest('hex')
+    const content = sha256Hex(JSON.stringify([table, key, await sha256OfFile(path)]))
     const isSame = added?.length === 0 && MARK.exec(found?.comment ?? '')?.[1] === content
     if (!isSame) {
       const columns = table.columns.map(definitionOf).join(', ')

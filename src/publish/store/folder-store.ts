@@ -10,9 +10,9 @@ import {
   constants,
   existsSync,
   linkSync,
-  lstatSync,
   readFileSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
   rmdirSync,
@@ -203,14 +203,9 @@ class FolderStore implements ObjectStore {
 
   /** The plain file of a key. A symbolic link is refused, as are files behind one: it could lead anywhere. */
   #find(key: string): Stats | undefined {
-    let path = this.destination
-    let found: Stats | undefined
-    for (const segment of key.split('/')) {
-      if (found?.isDirectory() === false) return undefined
-      path = join(path, segment)
-      found = lstatSync(path, { throwIfNoEntry: false })
-      if (found === undefined) return undefined
-    }
+    const path = undefinedIfMissing(() => realpathSync(this.localPath(key)))
+    if (path === undefined || path !== join(realpathSync(this.destination), key)) return undefined
+    const found = statSync(path, { throwIfNoEntry: false })
     return found?.isFile() === true ? found : undefined
   }
 
@@ -290,7 +285,7 @@ function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
     throw error
   }
 }

@@ -1,4 +1,4 @@
-/** A connection to one prefix of a bucket, which explains a failed call in one sentence without secrets. */
+/** A connection to one prefix of a bucket, which explains a failed call without secrets. */
 
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { messageOf, systemCode } from '../../support/errors.ts'
@@ -15,6 +15,25 @@ const PERMISSIONS = {
 }
 
 type S3Action = keyof typeof PERMISSIONS
+
+const KEYS = 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.'
+const REGION = 'The bucket is in another region: set AWS_REGION to it.'
+const UNREACHABLE = 'It could not be reached: check the network and JOBTIDE_S3_ENDPOINT.'
+/** What the operator does about an error of the service, or of the SDK. */
+const HINTS: Readonly<Record<string, string>> = {
+  CredentialsProviderError:
+    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
+  InvalidAccessKeyId: KEYS,
+  SignatureDoesNotMatch: KEYS,
+  InvalidToken: KEYS,
+  ExpiredToken: KEYS,
+  RequestTimeTooSkewed: "This machine's clock is more than 15 minutes off: set it.",
+  NoSuchBucket: 'There is no such bucket: create it, or name another with --snapshot-to.',
+  NotImplemented: 'The server must support If-None-Match and If-Match on PutObject.',
+  PermanentRedirect: REGION,
+  AuthorizationHeaderMalformed: REGION,
+  IllegalLocationConstraintException: REGION,
+}
 
 /** A prefix of a bucket. Keys are relative to it. */
 export class S3Connection {
@@ -49,60 +68,16 @@ export class S3Connection {
       if (error instanceof PublishError) throw error
       // The service's error code, or the name of what failed on this side.
       const name = error instanceof Error ? error.name : 'Unknown'
-      const code = statusOf(error) === undefined ? (systemCode(error) ?? name) : name
-      const [what, hint] = this.#explained(statusOf(error), name, code, action, key)
+      const status = statusOf(error)
+      const code = status === undefined ? (systemCode(error) ?? name) : name
+      const why = status === undefined ? code : `${status} ${code}`
+      const needed = status === 403 ? `The AWS credentials need ${PERMISSIONS[action]}.` : undefined
+      const hint = HINTS[name] ?? (status === undefined ? UNREACHABLE : needed)
       // Not the SDK's error itself: it carries the whole response, and more of the request than a log should hold.
       const cause = new Error(`${code}: ${messageOf(error)}`)
+      const what = `${this.#server} did not ${action} ${this.url}/${key} (${why})`
       throw new PublishError(what, { ...(hint !== undefined && { hint }), cause })
     }
-  }
-
-  #explained(
-    status: number | undefined,
-    name: string,
-    code: string,
-    action: S3Action,
-    key: string,
-  ): readonly [sentence: string, hint?: string] {
-    const server = this.#server
-    const does = `${action} ${this.url}/${key}`
-    const credentials = [
-      `${server} does not accept the AWS credentials (${code})`,
-      'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
-    ] as const
-    const region = [
-      `the bucket ${this.bucket} is in another region than the requested one (${code})`,
-      'Set AWS_REGION to the region of the bucket.',
-    ] as const
-    const missing = [
-      `there are no AWS credentials to ${does}`,
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or give the machine a role.',
-    ] as const
-    const clock = `${server} says that this machine's clock is more than 15 minutes off`
-    const noBucket = `there is no bucket ${this.bucket} at ${server}`
-    const lacking = `${server} does not implement the operations needed to ${does}`
-    const known = new Map<string, readonly [string, string]>([
-      ['CredentialsProviderError', missing],
-      ['InvalidAccessKeyId', credentials],
-      ['SignatureDoesNotMatch', credentials],
-      ['InvalidToken', credentials],
-      ['ExpiredToken', credentials],
-      ['RequestTimeTooSkewed', [clock, 'Set the clock.']],
-      ['NoSuchBucket', [noBucket, 'Create it, or name another with --snapshot-to.']],
-      ['NotImplemented', [lacking, 'It must support If-None-Match and If-Match on PutObject.']],
-      ['PermanentRedirect', region],
-      ['AuthorizationHeaderMalformed', region],
-      ['IllegalLocationConstraintException', region],
-    ])
-    const explained = known.get(name)
-    if (explained !== undefined) return explained
-    if (status === 403) {
-      const may = `the AWS credentials may not ${does} (403 ${code})`
-      return [may, `They need ${PERMISSIONS[action]}.`]
-    }
-    if (status !== undefined) return [`${server} failed to ${does}: ${status} ${code}`]
-    const hint = 'Check the network and JOBTIDE_S3_ENDPOINT.'
-    return [`${server} could not be reached to ${does} (${code})`, hint]
   }
 }
 

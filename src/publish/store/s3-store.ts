@@ -42,8 +42,7 @@ import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-c
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
-// Repeats requests that the SDK does not: reading the body of an answer, a write that met another, and keys left by a
-// bulk removal, which answers 200 even then.
+// Repeats requests that the SDK does not: reading the body of an answer, and a write that met another.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
 const REMOVE_AT_ONCE = 1_000
@@ -118,19 +117,17 @@ class S3Store implements ObjectStore {
       return 'it overwrote an object in spite of If-None-Match'
     }
     let before = await version()
-    for (let refusals = 0, changes = 0; ;) {
+    for (let tries = 0; tries < PROBES_AT_ONCE; tries += 1) {
       if (before === null) return 'a new object was refused as if it existed'
-      if (await write(before)) break
+      if (await write(before)) {
+        return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
+      }
       const now = await version()
-      // Another process was first: then the refusal is right. Each writes once, so the last of them finds it unchanged.
-      if (now === before) refusals += 1
-      else changes += 1
-      if (refusals === ATTEMPTS) return 'it refused If-Match with the right ETag'
-      if (changes === PROBES_AT_ONCE) return 'it changes the ETag of an object'
+      // Otherwise another process was first, and the refusal was right.
       if (now === before) this.#quote = this.#quote === '' ? '"' : ''
       before = now
     }
-    return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
+    return 'it refused If-Match with the right ETag'
   }
 
   urlOf(key: string): string {
@@ -345,42 +342,33 @@ class S3Store implements ObjectStore {
     await this.#removeAll(keys.map((key) => ({ Key: this.#s3.at(key).Key })))
   }
 
-  // A second attempt requests all of them again: objects that are gone by then count as removed.
+  /** Removes objects or versions. A missing one counts as removed. @throws PublishError naming the first that was refused */
   async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
     for (let at = 0; at < objects.length; at += REMOVE_AT_ONCE) {
       const some = objects.slice(at, at + REMOVE_AT_ONCE)
-      for (let attempt = 1; ; attempt += 1) {
-        const failures = await this.#removeOnce(some)
-        const [first] = failures
-        if (first === undefined) break
-        if (attempt < ATTEMPTS) {
-          await this.#clock.sleep(PAUSE_MS * attempt)
-          continue
-        }
-        const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
-        const what = `s3://${this.#s3.bucket}/${first.Key}${others}`
-        throw new PublishError(`${what} could not be removed (${first.Code})`, {
-          hint:
-            first.Code === 'AccessDenied'
-              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and the object must not be locked.'
-              : 'Try again later.',
-          context: { failures: failures.slice(0, 100) },
-        })
-      }
+      const command = new DeleteObjectsCommand({
+        Bucket: this.#s3.bucket,
+        Delete: { Objects: some, Quiet: true },
+        ChecksumAlgorithm: 'SHA256',
+      })
+      const key = some[0]?.Key?.slice(this.#s3.prefix.length) ?? ''
+      // It answers 200 even where it removed none.
+      const { Errors = [] } = await this.#s3.call('remove', key, () =>
+        this.#s3.client.send(command),
+      )
+      const failures = Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
+      const [first] = failures
+      if (first === undefined) continue
+      const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
+      const what = `s3://${this.#s3.bucket}/${first.Key}${others}`
+      throw new PublishError(`${what} could not be removed (${first.Code})`, {
+        hint:
+          first.Code === 'AccessDenied'
+            ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and the object must not be locked.'
+            : 'Try again later.',
+        context: { failures: failures.slice(0, 100) },
+      })
     }
-  }
-
-  /** Removes at most 1,000 objects or versions; returns those that were refused. Missing ones count as removed. */
-  async #removeOnce(objects: ObjectIdentifier[]) {
-    const command = new DeleteObjectsCommand({
-      Bucket: this.#s3.bucket,
-      Delete: { Objects: objects, Quiet: true },
-      ChecksumAlgorithm: 'SHA256',
-    })
-    const first = objects[0]?.Key?.slice(this.#s3.prefix.length) ?? ''
-    const send = () => this.#s3.client.send(command)
-    const { Errors = [] } = await this.#s3.call('remove', first, send)
-    return Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
   }
 
   async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {

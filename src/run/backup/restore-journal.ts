@@ -18,7 +18,7 @@ import { SealListError, listedIn, parseSeals, sealsPath } from '../../journal/se
 import { monthlyCredits } from '../../journal/spending.ts'
 import { LIST_FORMATS, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
-import { readCurrent } from '../../publish/read-snapshot.ts'
+import { readCurrent } from '../../publish/manifest.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { openStore } from '../../publish/store/open-store.ts'
 import {

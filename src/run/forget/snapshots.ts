@@ -12,10 +12,11 @@ import {
   objectsOf,
   POINTER_KEY,
   snapshotKeys,
+  listSnapshots,
+  readCurrent,
   type StoredManifest,
 } from '../../publish/manifest.ts'
 import { PublishError } from '../../publish/errors.ts'
-import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'

@@ -13,8 +13,9 @@ import {
   applyActions,
   emptyLog,
   type LogState,
-} from '../../../src/publish/delta/log.ts'
-import { planCommit, schemaString } from '../../../src/publish/delta/sync.ts'
+  planCommit,
+  schemaString,
+} from '../../../src/publish/delta.ts'
 import { isoInstant } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { aFile, aManifest, aTable } from '../manifests.ts'

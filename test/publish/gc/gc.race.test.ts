@@ -6,9 +6,9 @@ import {
   POINTER_KEY,
   objectsOf,
   snapshotKeys,
+  readCurrent,
   type Manifest,
 } from '../../../src/publish/manifest.ts'
-import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import type { Clock } from '../../../src/support/clock.ts'
 import { sha256Hex } from '../../../src/support/hash.ts'

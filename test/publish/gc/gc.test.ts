@@ -98,15 +98,6 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 4, 5].map(idOf))
   })
 
-  it('deletes a snapshot that was replaced by another one', async () => {
-    const nights = await fourNights()
-    await nights.publish(['fourth again'], nights.manifests[2])
-    await nights.publish(['fifth'])
-    const report = await collect(nights.store, { keep: parseKeep(10) })
-    expect(report).toMatchObject({ reason: null, snapshots: [], objects: 3 })
-    expect(nights.snapshots()).toEqual([1, 2, 3, 5, 6].map(idOf))
-  })
-
   it('keeps both snapshots from before the pointer was set back, because readers saw the first one', async () => {
     const nights = await fourNights()
     await nights.publish(['third again'], nights.manifests[1])

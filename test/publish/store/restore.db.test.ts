@@ -33,7 +33,7 @@ import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
 import { emptyWarehouse, publish } from '../fixtures.ts'
-import { aNight, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
+import { aNight, forge, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
 
 let server: S3Server
 let folder: string
@@ -217,6 +217,17 @@ describe('a restore', () => {
       exitCode: EXIT.usage,
       message: 'the snapshot was made by a newer Jobtide: it has job_change_events.person_pronouns',
       hint: 'Restore it with Jobtide 0.1.0.',
+    })
+  })
+
+  it('refuses a table that has a row fewer than the manifest says', async () => {
+    const lake = await publishedLake()
+    await forge(lake, ({ tables: [people] }) => {
+      if (people !== undefined) people.rows += 1
+    })
+    await expect(restore(lake.store)).rejects.toMatchObject({
+      exitCode: EXIT.checkFailed,
+      message: 'the snapshot is damaged: people has 15002 rows where 15003 belong',
     })
   })
 
