@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
-import { filterValuesIn } from '../../src/api/endpoints/people-filters.ts'
+import { filterValuesIn } from '../../src/api/endpoints/people.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
 import { send, sourceOf } from './served-fixture.ts'

@@ -1,8 +1,8 @@
 /** What a plan of kind collect asks for, and what it forecasts. */
 
 import { describe, expect, it } from 'vitest'
-import { companyProfile } from '../../src/api/endpoints/company-profile.ts'
-import { companySearch } from '../../src/api/endpoints/company-search.ts'
+import { companyProfile } from '../../src/api/endpoints/companies.ts'
+import { companySearch } from '../../src/api/endpoints/companies.ts'
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { lookupKey } from '../../src/journal/lookup-history.ts'
 import { planCollection } from '../../src/plan/collection.ts'
