@@ -10,17 +10,10 @@ import {
   type LookupRequest,
 } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import type { Failure, Patience } from '../api/retry-policy.ts'
+import { outcomeOf, type Failure } from '../api/retry-policy.ts'
 import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import {
-  isLookupBegun,
-  listAfter,
-  pageToAsk,
-  pageWithGap,
-  takeAnswer,
-  type LookupHistory,
-} from '../journal/lookup-history.ts'
+import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
 import { chargeOf } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -30,7 +23,7 @@ import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
 import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
-import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.ts'
+import { UnansweredError, respectStoredRetryAfter, type FailedAttempt } from './retries.ts'
 import { Workers, budgetOf } from './workers.ts'
 
 export interface CollectOptions extends Omit<
@@ -44,7 +37,6 @@ export interface CollectOptions extends Omit<
   readonly pages: number
 }
 
-/** An item without an answer, the reason, and the error that ends the run if nothing is answered. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
@@ -66,6 +58,11 @@ const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
 /** Attempts at one item in the first round. Each later round makes one. */
 const PATIENCE = 3
+// One unreadable answer may be damaged on its way; a second one is the service's fault.
+const UNREADABLE_PATIENCE = 2
+// A 400 ends its request alone anyway (BadRequestError). Other refusals may be due to a wrong address, but then nothing
+// at all is answered.
+const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 /** So many consecutive items without an answer end the run: the fault is not theirs, and each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
@@ -82,7 +79,6 @@ class Collection {
   readonly #buyer: RequestBuyer
   readonly #budget: Budget
   readonly #workers: Workers
-  /** Items to request again in this run. */
   #later: Unanswered[] = []
   /** Items to leave to the next run. */
   readonly #left: Unanswered[] = []
@@ -95,9 +91,9 @@ class Collection {
   #items = 0
   #done = 0
   #unexpectedCharges = 0
-  #listsCut = 0
+  /** Lists that were not read completely, by batch_id. */
+  readonly #listsCut = new Set<string>()
   readonly #filterErrors = new Set<string>()
-  /** Items that the service refused. */
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
@@ -147,12 +143,31 @@ class Collection {
   }
 
   // A single item, or one while nothing is answered, is retried for as long as a run may wait: the service may be down.
-  #patience(): Patience {
-    const isWell = this.#isWell()
-    const isAgain = this.#round > 1
-    const isOneOfMany = isWell || (!isAgain && this.#wanted > 1)
-    const attempts = isAgain ? 1 : PATIENCE
-    return { attempts: isOneOfMany ? attempts : null, isWell, isAgain }
+  #isOneOfMany(): boolean {
+    return this.#isWell() || (this.#round === 1 && this.#wanted > 1)
+  }
+
+  /**
+   * Whether a failure is due to the requested item, so that no other item waits for it.
+   * @param tries attempts at it, including those that test whether the service answers again
+   */
+  #isOfOneThing({ failure, decision }: FailedAttempt, tries: number): boolean {
+    switch (decision.kind) {
+      case 'refused':
+        return !OF_THE_ACCOUNT.has(decision.status)
+      case 'pause-all':
+        return false
+      case 'retry': {
+        const isUnreadable = outcomeOf(failure, true) === 'unreadable'
+        const most = this.#round > 1 ? 1 : isUnreadable ? UNREADABLE_PATIENCE : PATIENCE
+        return this.#isOneOfMany() && tries >= most
+      }
+      case 'give-up': {
+        const { why } = decision
+        const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
+        return why === 'page' || (isOfMany && this.#isWell())
+      }
+    }
   }
 
   async #work(history: LookupHistory): Promise<void> {
@@ -173,10 +188,9 @@ class Collection {
 
   /** Leaves one item for later, or for the next run. @returns false if too many are unanswered and the run must end */
   #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
-    const { attempts, isAgain } = this.#patience()
     this.#unansweredInARow += 1
-    if (attempts === null) return false
-    if (this.#unansweredInARow >= UNANSWERED_IN_A_ROW && !isAgain) return false
+    if (!this.#isOneOfMany()) return false
+    if (this.#unansweredInARow >= UNANSWERED_IN_A_ROW && this.#round === 1) return false
     const unanswered = { history, reason, error: cause as JobtideError }
     if (isPassing) this.#later.push(unanswered)
     else this.#left.push(unanswered)
@@ -188,22 +202,17 @@ class Collection {
     const { endpoint, pages: mostPages } = this.#options
     const { lookup } = history
     while (!history.isDone) {
-      const page = pageToAsk(history)
+      const asked = { page: history.pages + 1, credits: endpoint.price(lookup.request).most }
       const request = {
-        ...this.#sentTo(lookup.request, page === 1 ? null : history.next),
-        credits: endpoint.price(lookup.request).most,
+        ...this.#sentTo(lookup.request, history.next),
+        ...asked,
+        batchId: lookup.batch_id,
         statuses: endpoint.statuses ?? [],
-        attempts: noAttempts(lookup.batch_id, page),
-        patience: () => this.#patience(),
+        isGivenUp: this.#isOfOneThing.bind(this),
       }
-      const asked = {
-        history,
-        page,
-        isLast: history.answers + 1 >= mostPages,
-        credits: request.credits,
-      }
+      const isLast = asked.page >= mostPages
       const record = await this.#buyer.buy(request, (answer, sent) =>
-        this.#answer({ ...asked, ...sent }, answer),
+        this.#answer({ ...asked, ...sent, history, isLast }, answer),
       )
       this.#isAnswered = true
       this.#unansweredInARow = 0
@@ -212,6 +221,7 @@ class Collection {
         return
       }
       takeAnswer(history, record)
+      if (history.isShrunk) this.#listsCut.add(lookup.batch_id)
       this.#pages += record.credits_used > 0 ? 1 : 0
       this.#items += record.items
       this.#done += history.isDone ? 1 : 0
@@ -258,19 +268,17 @@ class Collection {
     kept: Buffer,
   ): Promise<Bought<AnswerReceived>> {
     const { endpoint, writer, logger, run } = this.#options
-    const { lookup, lastSha256, pages, list } = asked.history
+    const { lookup, lastSha256 } = asked.history
     const { credits, sent } = chargeOf(creditsSent, price)
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
-    const counted = { page: asked.page, items, ...(total === null ? {} : { total }) }
-    // Gaps are closed after the list was read to its end, because several of them are usually on one page.
-    const goesOn = asked.page > pages ? next : null
-    const wanted = goesOn ?? pageWithGap(listAfter(list, counted))
     const record: AnswerReceived = {
       kind: 'answer_received',
       run_id: run.started.run_id,
       batch_id: lookup.batch_id,
-      ...counted,
+      page: asked.page,
+      items,
+      ...(total === null ? {} : { total }),
       request_id: asked.requestId,
       requested_at: asked.requestedAt,
       at,
@@ -285,12 +293,12 @@ class Collection {
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
       // A single page that is repeated forever is not a list.
-      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
+      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : next,
       body_sha256: sha256,
     }
     await writer.append(record, kept)
     if (reason !== undefined) this.#refused.push({ subject: lookup.subject, reason })
-    if (asked.isLast && wanted !== null) this.#listsCut += 1
+    if (asked.isLast && next !== null) this.#listsCut.add(lookup.batch_id)
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -322,7 +330,7 @@ class Collection {
         ...this.#left.map(({ history, reason }) => ({ subject: history.lookup.subject, reason })),
       ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
-      listsCut: this.#listsCut,
+      listsCut: this.#listsCut.size,
       filterErrors: [...this.#filterErrors],
       clockTrouble: null,
     }
