@@ -10,8 +10,16 @@ import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary, lossText, withoutKept } from './held.ts'
-import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
+import {
+  JournalLossError,
+  SegmentSummary,
+  checkSegments,
+  damagesOf,
+  fileState,
+  lossText,
+  withoutKept,
+  type Damage,
+} from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
   type OnDamage,
@@ -19,7 +27,6 @@ import {
   listSegments,
   piecesOf,
   refuse,
-  refuseOlderVersion,
   validPrefix,
 } from './reader.ts'
 import {
@@ -74,7 +81,6 @@ function makeCertain(folder: string): void {
   })
 }
 
-/** The marks of segments that are not listed. */
 function openIn(folder: string): SealedSegment[] {
   const listed = listedIn(folder, 'refuse')
   return [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
@@ -124,7 +130,6 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
  * the lost part of their plans is not always known. Stopped at any point, it can be called again.
  */
 function acceptLosses(folder: string, clock: Clock): string[] {
-  refuseOlderVersion(folder, listSegments(folder))
   const accepted: string[] = []
   if (!isListWhole(folder)) {
     const listed = listedIn(folder, 'skip')
@@ -174,7 +179,6 @@ function isListWhole(folder: string): boolean {
   }
 }
 
-/** Notes that all existing runs may have lost records. */
 function noteGaps(folder: string): void {
   appendSeal(folder, gapsLine(folder, listedIn(folder, 'refuse')))
 }
