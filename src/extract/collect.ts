@@ -22,7 +22,7 @@ import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
-import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
+import { RequestBuyer, priceOf, type SentRequest } from './request-buyer.ts'
 import { UnansweredError, respectStoredRetryAfter, type FailedAttempt } from './retries.ts'
 import { Workers, budgetOf } from './workers.ts'
 
@@ -241,7 +241,7 @@ class Collection {
     return { path, body: { ...request, ...page, ...signing } }
   }
 
-  #answer(asked: AskedPage, answer: Answer): Promise<Bought<AnswerReceived>> | Failure {
+  #answer(asked: AskedPage, answer: Answer): Promise<AnswerReceived> | Failure {
     const { endpoint } = this.#options
     const { page, history } = asked
     const json = parseJson(answer.body)
@@ -266,7 +266,7 @@ class Collection {
     { body, status, receivedAt: at }: Answer,
     { outcome, items, next, price, creditsSent, reason, total = null }: EndpointAnswer,
     kept: Buffer,
-  ): Promise<Bought<AnswerReceived>> {
+  ): Promise<AnswerReceived> {
     const { endpoint, writer, logger, run } = this.#options
     const { lookup, lastSha256 } = asked.history
     const { credits, sent } = chargeOf(creditsSent, price)
@@ -306,7 +306,7 @@ class Collection {
         'unexpected_charge',
       )
     }
-    return { bought: record, charged: credits }
+    return record
   }
 
   /** The body without members that are not kept; unchanged if it has none of them. */

@@ -15,7 +15,7 @@ import { IdLearner, type LearntId } from './names.ts'
 import type { BuyingOptions } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
-import { RequestBuyer, type Bought, type SentRequest } from './request-buyer.ts'
+import { RequestBuyer, type SentRequest } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
 
@@ -23,11 +23,6 @@ interface Question {
   readonly batch: BatchRecord
   readonly page: number
   readonly isFreeProbe: boolean
-}
-
-interface BoughtPage {
-  readonly record: PageReceived
-  readonly page: number
 }
 
 /** Buys the pages of one run. All workers share what it learns about the service's state. */
@@ -52,8 +47,8 @@ export class PageBuyer {
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
-  async buy(batch: BatchRecord, page: number): Promise<PageReceived> {
-    return (await this.#get(batch, page, false)).record
+  buy(batch: BatchRecord, page: number): Promise<PageReceived> {
+    return this.#get(batch, page, false)
   }
 
   /**
@@ -65,7 +60,7 @@ export class PageBuyer {
     organizations: readonly OrganizationRef[],
   ): Promise<boolean | null> {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
-    if ('record' in answer) return answer.record.events === 0 ? true : null
+    if (!(answer instanceof BadRequestError)) return answer.events === 0 ? true : null
     return isAboutCompany(answer.serverMessage) ? false : null
   }
 
@@ -75,10 +70,10 @@ export class PageBuyer {
    */
   async goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#probe(batch, page)
-    return 'record' in answer && answer.page === page && answer.record.has_more
+    return !(answer instanceof BadRequestError) && answer.has_more
   }
 
-  async #probe(batch: BatchRecord, page: number): Promise<BoughtPage | BadRequestError> {
+  async #probe(batch: BatchRecord, page: number): Promise<PageReceived | BadRequestError> {
     try {
       return await this.#get(batch, page, true)
     } catch (error) {
@@ -102,7 +97,7 @@ export class PageBuyer {
     return ids
   }
 
-  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<BoughtPage> {
+  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<PageReceived> {
     const body = requestBody(batch, page)
     const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
     const request = { batchId: batch.batch_id, page, body, ...price }
@@ -110,11 +105,7 @@ export class PageBuyer {
     return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
-  #read(
-    question: Question,
-    answer: Answer,
-    sent: SentRequest,
-  ): Promise<Bought<BoughtPage>> | Failure {
+  #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {
     const { batch, page, isFreeProbe } = question
     const envelope = parsePage(answer.body)
     if (typeof envelope === 'string') {
@@ -141,10 +132,10 @@ export class PageBuyer {
     asked: Question & SentRequest,
     answer: Answer,
     read: Pick<ReceivedPage, 'envelope' | 'events' | 'shown'>,
-  ): Promise<Bought<BoughtPage>> {
+  ): Promise<PageReceived> {
     const { writer, logger } = this.#options
     const { batch, page, isFreeProbe } = asked
-    const { envelope, events } = read
+    const { events } = read
     const time = this.serviceClock.read(answer.headers, answer.receivedAt)
     const record = pageRecord({ ...asked, ...read, runId: this.#runId, answer, time })
     await writer.append(record, answer.body)
@@ -158,6 +149,6 @@ export class PageBuyer {
     const ms = answer.receivedAt - asked.requestedAt
     logger.debug({ batch: batch.batch_id, page, ...counts, ms }, 'page')
     if (!isFreeProbe) this.#ids.look(batch, events)
-    return { bought: { record, page: envelope.page }, charged }
+    return record
   }
 }

@@ -43,17 +43,16 @@ export interface SentRequest {
   readonly requestedAt: number
 }
 
-/** A bought page that is on the disk, and how it counts. */
-export interface Bought<T> {
-  readonly bought: T
-  readonly charged: number
+/** The record of an answer that is on the disk. */
+interface Paid {
+  readonly credits_used: number
 }
 
 /**
  * Reads an answer with status 200, or another status that the request names, and journals it; or returns the reason why
  * it is not usable.
  */
-export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
+export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
 
 interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
   readonly permit: Permit
@@ -81,13 +80,13 @@ export class RequestBuyer {
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
-  async buy<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
+  async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
     const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
     for (let tries = 1; ; tries += 1) {
       const result = await this.#tryOnce({ ...request, attempts }, read)
-      if ('bought' in result) {
+      if ('credits_used' in result) {
         this.#retries.answered()
-        return result.bought
+        return result
       }
       if (request.isGivenUp?.(result, tries) === true) {
         throw new UnansweredError(result, this.#retries.endingOf(result))
@@ -96,10 +95,10 @@ export class RequestBuyer {
     }
   }
 
-  async #tryOnce<T>(
+  async #tryOnce<T extends Paid>(
     request: PaidRequest & Pick<Attempt, 'attempts'>,
     read: ReadAnswer<T>,
-  ): Promise<Bought<T> | FailedAttempt> {
+  ): Promise<T | FailedAttempt> {
     const { stop, abort } = this.#options
     for (;;) {
       const reservation = await this.#budget.reserve(stop)
@@ -113,8 +112,9 @@ export class RequestBuyer {
           // From here on the request may be under way: it is in doubt until its answer is on the disk.
           charged = request.credits
           const result = await this.#ask(attempt, read)
-          const isBought = 'bought' in result
-          charged = isBought ? result.charged : isInDoubt(result.failure) ? request.credits : 0
+          const isBought = 'credits_used' in result
+          if (isBought) charged = result.credits_used
+          else if (!isInDoubt(result.failure)) charged = 0
           outcome = isBought ? 'answered' : result.health
           return result
         } finally {
@@ -156,7 +156,7 @@ export class RequestBuyer {
     return attempt
   }
 
-  async #ask<T>(attempt: Attempt, read: ReadAnswer<T>): Promise<Bought<T> | FailedAttempt> {
+  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | FailedAttempt> {
     const answer = await this.#send(attempt)
     if (!('body' in answer)) return this.#fail(attempt, answer, null)
     const { status, headers, body } = answer
@@ -166,7 +166,7 @@ export class RequestBuyer {
       return this.#fail(attempt, failure, status)
     }
     const kept = await read(answer, attempt)
-    if ('bought' in kept) return kept
+    if ('credits_used' in kept) return kept
     const failure: Failure = kept.kind === 'not-a-page' ? { ...kept, headers } : kept
     return this.#fail(attempt, failure, status)
   }

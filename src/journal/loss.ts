@@ -74,18 +74,14 @@ export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[])
   })
 }
 
-export function totalsOf(runs: readonly HeldRun[]): Counts {
-  const sum = noCounts()
-  for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)
-  return sum
-}
-
 const RUNS_SHOWN = 3
 
 /** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…, 2 more runs)`. */
 export function lossText(runs: readonly HeldRun[]): string {
   if (runs.length === 0) return 'nothing that a run has bought'
-  const { pages, events, charged, inDoubt } = totalsOf(runs)
+  const sum = noCounts()
+  for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)
+  const { pages, events, charged, inDoubt } = sum
   const doubt = inDoubt <= 0 ? '' : ` and ${inDoubt} in doubt`
   const more = runs.length > RUNS_SHOWN ? [`${runs.length - RUNS_SHOWN} more runs`] : []
   const ids = [...runs.slice(0, RUNS_SHOWN).map(({ run_id: runId }) => `run ${runId}`), ...more]
@@ -118,14 +114,7 @@ export class JournalLossError extends JobtideError {
       told.splice(5, Infinity, `${told.length - 5} more segments are damaged or gone`)
     super(EXIT.storage, told.join('. '), {
       hint: 'Bring the journal back from its backup: `jobtide restore-journal`. Or go on without what is named here and buy it again: --accept-loss on run, backfill, extract or replay. Nothing is sent, loaded or published before.',
-      context: {
-        segments: all.map(({ segment, what, lost }) => ({
-          segment,
-          what,
-          lost: lost.map(({ run_id: runId }) => ({ run_id: runId })),
-          ...totalsOf(lost),
-        })),
-      },
+      context: { segments: all.map(({ segment }) => segment) },
     })
   }
 }

@@ -55,12 +55,4 @@ describe('the forecast of a plan of kind collect', () => {
     })
     expect(priceOf(companyProfile, [{ url: 'a' }])).toEqual({ least: 1, most: 1 })
   })
-
-  it('counts one page for a request that the endpoint declares to have one page', () => {
-    const declared: Endpoint = { ...companySearch, isOnePage: ({ id }) => id !== undefined }
-    expect(priceOf(declared, [{ id: 7 }, { id: 8 }, { keyword: 'b' }])).toEqual({
-      least: 15,
-      most: 10 + 10 + 100,
-    })
-  })
 })

@@ -25,8 +25,6 @@ export interface Endpoint {
   readonly secret?: string
   /** The member that asks for a page; null if every answer is complete. */
   readonly pages: string | null
-  /** For an endpoint with pages: whether this request has a single page. */
-  readonly isOnePage?: (request: LookupRequest) => boolean
   /** Statuses other than 200 that are answers. */
   readonly statuses?: readonly number[]
   /** The possible price of a page, by the price list. */
