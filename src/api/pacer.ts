@@ -3,7 +3,7 @@
  * for its slot in the rate, and as long as the service's own counter says that it would refuse the request. All state
  * is in memory, because one process buys at a time; the journal also keeps a pause that the service ordered.
  *
- * A circuit breaker guards the service: `closed`lets requests pass; `paused` lasts until a time that the service named;
+ * A circuit breaker guards the service: `closed` lets requests pass; `paused` lasts until a time that the service named;
  * `open` lasts 30 s after 5 consecutive failures; `half-open` follows both: one request tests whether the service
  * answers again, and the others follow once it does.
  */

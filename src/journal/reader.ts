@@ -73,9 +73,7 @@ export interface PlacedFrame extends Frame {
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
   return onDisk(`journal ${folder}`, () => {
-    const found = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
-    const files = found.filter((entry) => !entry.isDirectory() && !entry.isFIFO())
-    const names = files.map(({ name }) => name)
+    const names = existsSync(folder) ? readdirSync(folder) : []
     return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
   })
 }
