@@ -194,7 +194,7 @@ function openDamageOf(
 ): string | null {
   if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
   if (depth === 'ends') return null
-  const { bytes } = validPrefix(path, undefined, () => undefined)
+  const { bytes } = validPrefix(path)
   return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
 }
 
@@ -202,11 +202,7 @@ function openDamageOf(
 function lostOf(path: string, held: readonly HeldRun[]): readonly HeldRun[] {
   if (!isFile(path)) return held
   const kept = new SegmentSummary()
-  validPrefix(
-    path,
-    (record) => kept.add(record),
-    () => undefined,
-  )
+  validPrefix(path, (record) => kept.add(record))
   return withoutKept(held, kept.held())
 }
 

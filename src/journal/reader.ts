@@ -31,8 +31,6 @@ export class JournalDamagedError extends JobtideError {
   }
 }
 
-export type OnDamage = (damage: JournalDamagedError) => void
-
 /** A journal segment was written by another version of Jobtide, and this one cannot read it. */
 export class JournalVersionError extends JobtideError {
   constructor(path: string, at: number, byWhom: string) {
@@ -147,39 +145,27 @@ export interface Prefix {
   readonly bytes: number
   readonly records: number
   readonly sealed: boolean
-  readonly torn: boolean
+  /** What later records follow; null where at most a torn end follows. */
+  readonly damage: JournalDamagedError | null
 }
 
-/**
- * The whole records at the start of a segment.
- * @param onRecord called with each of them
- * @param onDamage called when records follow damage; they are left out if it returns
- * @throws JournalDamagedError there, by default
- */
+/** The whole records at the start of a segment. @param onRecord called with each of them */
 export function validPrefix(
   path: string,
   onRecord: (record: JournalRecord) => void = () => undefined,
-  onDamage: OnDamage = refuse,
 ): Prefix {
-  let bytes = 0
-  let records = 0
-  let sealed = false
+  let prefix: Prefix = { bytes: 0, records: 0, sealed: false, damage: null }
   try {
-    for (const frame of readSegment(path)) {
-      bytes = frame.end
-      records += 1
-      sealed = frame.record.kind === 'seal'
-      onRecord(frame.record)
+    for (const { record, end } of readSegment(path)) {
+      const sealed = record.kind === 'seal'
+      prefix = { bytes: end, records: prefix.records + 1, sealed, damage: null }
+      onRecord(record)
     }
   } catch (error) {
     if (!(error instanceof JournalDamagedError)) throw error
-    onDamage(error)
+    return { ...prefix, damage: error }
   }
-  return { bytes, records, sealed, torn: statSync(path).size > bytes }
-}
-
-export function refuse(damage: JournalDamagedError): never {
-  throw damage
+  return prefix
 }
 
 // A torn end is followed by no record that was written when it was on the disk. If one follows, bytes in the middle

@@ -22,11 +22,10 @@ import {
 } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
-  type OnDamage,
+  type JournalDamagedError,
   type Prefix,
   listSegments,
   piecesOf,
-  refuse,
   validPrefix,
 } from './reader.ts'
 import {
@@ -64,7 +63,9 @@ export function recoverSegments(
     checkSegments(folder, 'ends')
     const damages = damagesOf(folder, openIn(folder), 'bytes')
     if (damages.length > 0) throw new JournalLossError(folder, damages)
-    closeSegments(folder, clock, refuse)
+    closeSegments(folder, clock, (damage) => {
+      throw damage
+    })
   }
   removeMarks(folder)
   return accepted
@@ -86,6 +87,8 @@ function openIn(folder: string): SealedSegment[] {
   return [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
 }
 
+type OnDamage = (damage: JournalDamagedError) => void
+
 function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   const listed = listedIn(folder, 'refuse')
   for (const segment of listSegments(folder)) {
@@ -104,7 +107,8 @@ type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
  */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new SegmentSummary()
-  const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
+  const prefix = validPrefix(path, (record) => holdings.add(record))
+  if (prefix.damage !== null) onDamage(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null

@@ -77,7 +77,7 @@ export async function withJournal<T>(
     if (losses === 'refuse') readHistory(journal)
     else {
       for (const segment of journal.segments()) {
-        validPrefix(join(journal.folder, segment), undefined, () => undefined)
+        validPrefix(join(journal.folder, segment))
       }
     }
     const before = WRITES_JOURNAL_ALONE.has(request.command)
