@@ -33,13 +33,17 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** Maximum number of pages per list, including those that are requested again. */
+  /** Maximum number of pages per list. */
   readonly pages: number
 }
 
+/** An item without an answer. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
+  /** Whether it may soon be answered: then this run requests it again. */
+  readonly isPassing: boolean
+  /** Ends the run if nothing is answered. */
   readonly error: JobtideError | null
 }
 
@@ -48,7 +52,7 @@ const NOT_YET = 'the service has no answer yet'
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
   readonly page: number
-  /** How many requests for pages of the list may be sent. */
+  /** Whether no further page of the list may be requested. */
   readonly isLast: boolean
   readonly credits: number
 }
@@ -79,9 +83,7 @@ class Collection {
   readonly #buyer: RequestBuyer
   readonly #budget: Budget
   readonly #workers: Workers
-  #later: Unanswered[] = []
-  /** Items to leave to the next run. */
-  readonly #left: Unanswered[] = []
+  #unanswered: Unanswered[] = []
   #round = 1
   /** How many items this round requests, and how many consecutive ones were not answered. */
   #wanted = 0
@@ -120,16 +122,16 @@ class Collection {
       this.#wanted = wanted.length
       for (const lookup of wanted) this.#workers.add(() => this.#work(lookup))
       await this.#workers.idle()
-      wanted = this.#round < ROUNDS ? this.#later.map(({ history }) => history) : []
-      if (wanted.length === 0) this.#left.push(...this.#later)
-      this.#later = []
+      const later = this.#unanswered.filter(({ isPassing }) => isPassing && this.#round < ROUNDS)
+      this.#unanswered = this.#unanswered.filter((one) => !later.includes(one))
+      wanted = later.map(({ history }) => history)
     }
     stop.throwIfAborted()
     // If nothing at all is answered, the service is at fault, and its error ends the run.
-    const [first] = this.#left.flatMap(({ error }) => error ?? [])
+    const [first] = this.#unanswered.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
     // The next run would buy its first pages again, so this run is resumed instead.
-    const begun = this.#left.find(({ history }) => isLookupBegun(history))
+    const begun = this.#unanswered.find(({ history }) => isLookupBegun(history))
     if (begun !== undefined) {
       const { lookup, pages } = begun.history
       throw new UnavailableError(`page ${pages + 1} of ${lookup.subject}: ${begun.reason}`, null)
@@ -182,20 +184,13 @@ class Collection {
         return
       }
       if (!(error instanceof UnansweredError)) throw error
-      if (!this.#goesOnWithout(history, error)) throw error.cause
+      const { reason, isPassing, cause } = error
+      this.#unansweredInARow += 1
+      const isOver = this.#unansweredInARow >= UNANSWERED_IN_A_ROW && this.#round === 1
+      if (isOver || !this.#isOneOfMany()) throw cause
+      this.#unanswered.push({ history, reason, isPassing, error: cause as JobtideError })
+      this.#report()
     }
-  }
-
-  /** Leaves one item for later, or for the next run. @returns false if too many are unanswered and the run must end */
-  #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
-    this.#unansweredInARow += 1
-    if (!this.#isOneOfMany()) return false
-    if (this.#unansweredInARow >= UNANSWERED_IN_A_ROW && this.#round === 1) return false
-    const unanswered = { history, reason, error: cause as JobtideError }
-    if (isPassing) this.#later.push(unanswered)
-    else this.#left.push(unanswered)
-    this.#report()
-    return true
   }
 
   async #read(history: LookupHistory): Promise<void> {
@@ -217,7 +212,7 @@ class Collection {
       this.#isAnswered = true
       this.#unansweredInARow = 0
       if (record.outcome === 'later') {
-        this.#later.push({ history, reason: NOT_YET, error: null })
+        this.#unanswered.push({ history, reason: NOT_YET, isPassing: true, error: null })
         return
       }
       takeAnswer(history, record)
@@ -327,7 +322,10 @@ class Collection {
       projection: null,
       quarantined: [
         ...this.#refused,
-        ...this.#left.map(({ history, reason }) => ({ subject: history.lookup.subject, reason })),
+        ...this.#unanswered.map(({ history, reason }) => ({
+          subject: history.lookup.subject,
+          reason,
+        })),
       ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut.size,
