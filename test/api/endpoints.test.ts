@@ -355,25 +355,4 @@ describe('a request', () => {
     })
     expect(JSON.stringify(companies.json)).not.toContain(`"company":"${organization?.name}"`)
   })
-
-  it('lists filters that the service does not recognise', () => {
-    const { json } = ask('people-search', { company_linkedin_urls: ['nobody', PAGE] })
-    expect(json).toMatchObject({ filter_errors: ['nobody'] })
-  })
-})
-
-describe('errors of every endpoint', () => {
-  const [name, request] = ['company-search', {}]
-  it('are 401 without a known key, 403 without the plan, and 429 beyond its limit', () => {
-    expect(ask(name, request, 1, serviceWith({ apiKeys: ['another'] }))).toMatchObject({
-      status: 401,
-      charged: 0,
-    })
-    const withoutPlan = ask(name, request, 1, serviceWith({ keysWithoutPlan: ['simulator-key'] }))
-    expect(withoutPlan).toMatchObject({ status: 403, charged: 0 })
-    const narrow = serviceWith({ rateLimit: { requests: 1, windowMs: 1_000 } })
-    expect(ask(name, request, 1, narrow).status).toBe(200)
-    const full = ask(name, request, 1, narrow)
-    expect(full).toMatchObject({ status: 429, charged: 0 })
-  })
 })
