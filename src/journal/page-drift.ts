@@ -42,7 +42,7 @@ const REREADS_MAX = 2
 const ASKED_AGAIN = { repeated: 1, empty: 2, lagging: 3 } as const
 type Doubt = keyof typeof ASKED_AGAIN
 
-/** Adds a page of the batch: the next one, or an earlier one that is read again with all after it. */
+/** Adds the next page of the batch, unless it has to be requested again. */
 export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
