@@ -14,7 +14,6 @@ export interface AgentOptions {
   readonly idleMs?: number
   /** Milliseconds for a proxy to open a tunnel; 12 s. */
   readonly tunnelMs?: number
-  /** Proxies to go through; absent: none. */
   readonly proxies?: ProxySettings
 }
 

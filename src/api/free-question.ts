@@ -10,7 +10,6 @@ import { statedDate, unsaidWait, waitWanted } from './retry-after.ts'
 import { errorMessage } from './schemas.ts'
 import { NoAnswerError, type Transport } from './transport.ts'
 
-/** The path of the job-changes endpoint. */
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 
 const REFUSED = { event_type: 'none', days_ago: 0, page: 10_001, limit: 51 }

@@ -3,10 +3,9 @@
  * for its slot in the rate, and as long as the service's own counter says that it would refuse the request. All state
  * is in memory, because one process buys at a time; the journal also keeps a pause that the service ordered.
  *
- * A circuit breaker guards the service: `closed`lets requests pass; `paused` lasts until a time that the service named;
+ * A circuit breaker guards the service: `closed` lets requests pass; `paused` lasts until a time that the service named;
  * `open` lasts 30 s after 5 consecutive failures; `half-open` follows both: one request tests whether the service
- * answers again, and the others follow once it does. The more of the last requests failed, the fewer are in flight at a
- * time.
+ * answers again, and the others follow once it does.
  */
 
 import { onAbort } from '../support/abort.ts'
@@ -25,8 +24,6 @@ export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 
 /** Consecutive failures, of all workers, that open the circuit (as in graphql-hive and Finagle). */
 const FAILURES_TO_OPEN = 5
 const TRIAL_EVERY_MS = 30 * SECOND
-/** The weight of one request in the share of failures: about the last 20 count. */
-const FAILURE_WEIGHT = 0.05
 
 export interface Permit {
   /**
@@ -72,8 +69,6 @@ export class Pacer {
   /** No other request is sent until a trial is answered. */
   #isHalfOpen = false
   #failuresInARow = 0
-  /** The share of recent requests that failed, 0 to 1; the newest count most. */
-  #failureShare = 0
   /** The permit that was requested last: the next request waits for it first. */
   #last: Promise<unknown> = Promise.resolve()
   /** Wakes the first waiter. */
@@ -132,8 +127,7 @@ export class Pacer {
       this.#quota.notBefore(uncounted, this.#limiter, now),
     )
     // A trial is the only request in flight, so its result cannot be confused with that of an older request.
-    const most = this.#isHalfOpen ? 1 : Math.max(1, Math.floor(1 / this.#failureShare))
-    return at <= now && inFlight >= most ? Number.POSITIVE_INFINITY : at
+    return at <= now && this.#isHalfOpen && inFlight > 0 ? Number.POSITIVE_INFINITY : at
   }
 
   #take(now: number): Permit {
@@ -160,10 +154,6 @@ export class Pacer {
     this.#limiter?.ended(sentAt, now)
     if (outcome === 'throttled' && this.#limiter !== null) this.#limiter.isTrusted = false
     if (outcome === 'undecided') return
-    if (outcome === 'answered' || outcome === 'failed') {
-      const failed = outcome === 'failed' ? 1 : 0
-      this.#failureShare += (failed - this.#failureShare) * FAILURE_WEIGHT
-    }
     if (outcome === 'answered') {
       this.#failuresInARow = 0
       this.#openUntil = Number.NEGATIVE_INFINITY

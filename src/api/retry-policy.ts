@@ -17,7 +17,6 @@ import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
 import type { RequestOutcome } from './pacer.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** The outcome of one attempt, other than a good page. */
 export type Failure =
   | {
       readonly kind: 'status'
@@ -35,8 +34,13 @@ export type Failure =
       readonly inDoubt: boolean
       readonly obstacle: Obstacle | null
     }
-  /** A 200 that is not a page. It may have been charged. */
-  | { readonly kind: 'not-a-page'; readonly reason: string; readonly headers?: Headers }
+  /** A 200 that is not a page, or another page. It may have been charged. */
+  | {
+      readonly kind: 'not-a-page'
+      readonly reason: string
+      readonly headers?: Headers
+      readonly isWrongPage?: true
+    }
 
 /**
  * Why a run gives up. `page`: this request fails while others are answered. `unreadable`: answers are not pages, and
@@ -61,21 +65,24 @@ export type RetryDecision =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
-export interface RetryState {
+/** The attempts at one request so far, including the last one. */
+export interface Attempts {
   /**
-   * Failed attempts at this request so far, including this one. Orders to wait do not count. A failed trial counts only
-   * if its answer is not a page or the service was never reached.
+   * Failed ones. Orders to wait do not count. A failed trial counts only if its answer is not a page or the service was
+   * never reached.
    */
-  readonly attempts: number
+  attempts: number
   /** How many of these may have been billed. */
-  readonly billable: number
-  /**
-   * Consecutive answers to all requests that were not pages, including this one; answers that arrived together count
-   * once.
-   */
+  billable: number
+  /** Answers to it that were another page, or about others. */
+  wrongPages: number
+  /** The last backoff in milliseconds, 0 before the first. */
+  previousWaitMs: number
+}
+
+export interface RetryState extends Readonly<Attempts> {
+  /** Consecutive answers to all requests that were not pages; answers that arrived together count once. */
   readonly unreadableInARow: number
-  /** Answers to this request that were another page, or about others. */
-  readonly wrongPages: number
   /** Consecutive orders to wait, over all requests, including this one if it is one; from 1. */
   readonly pausesInARow: number
   /** Milliseconds without an answer, counted from the first request that failed since the last one. */
@@ -88,8 +95,6 @@ export interface RetryState {
   readonly maxWaitMs: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
-  /** The last backoff of this request in milliseconds, 0 before the first. */
-  readonly previousWaitMs: number
   /** A random number in [0, 1). */
   readonly random: number
 }
@@ -120,13 +125,8 @@ const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = 30 * SECOND
 // A service that sends the wrong page twice will not send the right one the third time.
 const WRONG_PAGES_MAX = 2
-// One unreadable answer may be damaged on its way; a second one is the service's fault.
-const UNREADABLE_PATIENCE = 2
 /** Failures of the service rather than of the request. */
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
-// A 400 ends its request alone anyway (BadRequestError). Other refusals may be due to a wrong address, but then nothing
-// at all is answered.
-const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 
 /** The row of the table above that an attempt falls into. */
 export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachable'
@@ -185,42 +185,6 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   const isSpread = billable >= SPREAD_FROM && outageMs >= BACKOFF_CAP_MS
   const leastMs = isSpread ? maxWaitMs / BILLABLE_MAX : 0
   return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
-}
-
-/** How often one item is requested before the others get their turn. */
-export interface Patience {
-  /** Attempts; null for as many as the retry policy allows. */
-  readonly attempts: number | null
-  /** Whether anything was answered: if nothing is, the service is at fault. */
-  readonly isWell: boolean
-  /** Whether every item was requested before. */
-  readonly isAgain: boolean
-}
-
-/**
- * Whether a failure is due to the requested item, so that no other item waits for it.
- * @param tries attempts at it, including those that test whether the service answers again
- */
-export function isOfOneThing(
-  failure: Failure,
-  decision: RetryDecision,
-  tries: number,
-  { attempts, isWell, isAgain }: Patience,
-): boolean {
-  switch (decision.kind) {
-    case 'refused':
-      return !OF_THE_ACCOUNT.has(decision.status)
-    case 'pause-all':
-      return false
-    case 'retry': {
-      const most = outcomeOf(failure, true) === 'unreadable' ? UNREADABLE_PATIENCE : Infinity
-      return attempts !== null && tries >= Math.min(attempts, most)
-    }
-    case 'give-up': {
-      const { why } = decision
-      return why === 'page' || (isWell && (why === 'unreadable' || (why === 'outage' && isAgain)))
-    }
-  }
 }
 
 function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {

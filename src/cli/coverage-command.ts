@@ -4,7 +4,7 @@
  */
 
 import { serviceTime } from '../journal/clock-history.ts'
-import { filtersText } from '../journal/filters.ts'
+import { filtersText } from '../journal/coverage.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { filterErrorsIn, type Endpoint, type LookupRequest } from '../api/endpoints/endpoint.ts'
-import { filterValuesIn } from '../api/endpoints/people-filters.ts'
+import { filterValuesIn } from '../api/endpoints/people.ts'
 import { lookupKey } from '../journal/lookup-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'

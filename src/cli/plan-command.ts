@@ -1,7 +1,7 @@
 /** `plan`: shows what a run would request, its expected cost, and why; sends nothing without `--sample`. */
 
 import { serviceTime } from '../journal/clock-history.ts'
-import { filtersText } from '../journal/filters.ts'
+import { filtersText } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'

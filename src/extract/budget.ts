@@ -24,7 +24,6 @@ export interface BudgetOptions {
   readonly serviceNow?: () => number | null
 }
 
-/** The reserved price of one request. */
 export interface Reservation {
   /**
    * Decides, right before the request leaves, whether it may. While it waited, a new month may have begun, which it
@@ -103,7 +102,6 @@ export class Budget {
     }
   }
 
-  /** The limit that so many more requests would exceed. */
   #reachedBy(requests: number): Limit | undefined {
     const { run, month } = this.#options
     const limits = [

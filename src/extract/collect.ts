@@ -10,17 +10,10 @@ import {
   type LookupRequest,
 } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import type { Failure, Patience } from '../api/retry-policy.ts'
+import { outcomeOf, type Failure } from '../api/retry-policy.ts'
 import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import {
-  isLookupBegun,
-  listAfter,
-  pageToAsk,
-  pageWithGap,
-  takeAnswer,
-  type LookupHistory,
-} from '../journal/lookup-history.ts'
+import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/lookup-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
 import { chargeOf } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -29,8 +22,8 @@ import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
-import { RequestBuyer, priceOf, type Bought, type SentRequest } from './request-buyer.ts'
-import { UnansweredError, noAttempts, respectStoredRetryAfter } from './retries.ts'
+import { RequestBuyer, priceOf, type SentRequest } from './request-buyer.ts'
+import { UnansweredError, respectStoredRetryAfter, type FailedAttempt } from './retries.ts'
 import { Workers, budgetOf } from './workers.ts'
 
 export interface CollectOptions extends Omit<
@@ -40,14 +33,17 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** Maximum number of pages per list, including those that are requested again. */
+  /** Maximum number of pages per list. */
   readonly pages: number
 }
 
-/** An item without an answer, the reason, and the error that ends the run if nothing is answered. */
+/** An item without an answer. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
+  /** Whether it may soon be answered: then this run requests it again. */
+  readonly isPassing: boolean
+  /** Ends the run if nothing is answered. */
   readonly error: JobtideError | null
 }
 
@@ -56,7 +52,7 @@ const NOT_YET = 'the service has no answer yet'
 interface AskedPage extends SentRequest {
   readonly history: LookupHistory
   readonly page: number
-  /** How many requests for pages of the list may be sent. */
+  /** Whether no further page of the list may be requested. */
   readonly isLast: boolean
   readonly credits: number
 }
@@ -66,6 +62,11 @@ const ROUNDS = 3
 const LATER_WAIT_MS = 5 * SECOND
 /** Attempts at one item in the first round. Each later round makes one. */
 const PATIENCE = 3
+// One unreadable answer may be damaged on its way; a second one is the service's fault.
+const UNREADABLE_PATIENCE = 2
+// A 400 ends its request alone anyway (BadRequestError). Other refusals may be due to a wrong address, but then nothing
+// at all is answered.
+const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 /** So many consecutive items without an answer end the run: the fault is not theirs, and each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
@@ -82,10 +83,7 @@ class Collection {
   readonly #buyer: RequestBuyer
   readonly #budget: Budget
   readonly #workers: Workers
-  /** Items to request again in this run. */
-  #later: Unanswered[] = []
-  /** Items to leave to the next run. */
-  readonly #left: Unanswered[] = []
+  #unanswered: Unanswered[] = []
   #round = 1
   /** How many items this round requests, and how many consecutive ones were not answered. */
   #wanted = 0
@@ -95,9 +93,9 @@ class Collection {
   #items = 0
   #done = 0
   #unexpectedCharges = 0
-  #listsCut = 0
+  /** Lists that were not read completely, by batch_id. */
+  readonly #listsCut = new Set<string>()
   readonly #filterErrors = new Set<string>()
-  /** Items that the service refused. */
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
@@ -124,16 +122,16 @@ class Collection {
       this.#wanted = wanted.length
       for (const lookup of wanted) this.#workers.add(() => this.#work(lookup))
       await this.#workers.idle()
-      wanted = this.#round < ROUNDS ? this.#later.map(({ history }) => history) : []
-      if (wanted.length === 0) this.#left.push(...this.#later)
-      this.#later = []
+      const later = this.#unanswered.filter(({ isPassing }) => isPassing && this.#round < ROUNDS)
+      this.#unanswered = this.#unanswered.filter((one) => !later.includes(one))
+      wanted = later.map(({ history }) => history)
     }
     stop.throwIfAborted()
     // If nothing at all is answered, the service is at fault, and its error ends the run.
-    const [first] = this.#left.flatMap(({ error }) => error ?? [])
+    const [first] = this.#unanswered.flatMap(({ error }) => error ?? [])
     if (first !== undefined && !this.#isWell()) throw first
     // The next run would buy its first pages again, so this run is resumed instead.
-    const begun = this.#left.find(({ history }) => isLookupBegun(history))
+    const begun = this.#unanswered.find(({ history }) => isLookupBegun(history))
     if (begun !== undefined) {
       const { lookup, pages } = begun.history
       throw new UnavailableError(`page ${pages + 1} of ${lookup.subject}: ${begun.reason}`, null)
@@ -147,12 +145,31 @@ class Collection {
   }
 
   // A single item, or one while nothing is answered, is retried for as long as a run may wait: the service may be down.
-  #patience(): Patience {
-    const isWell = this.#isWell()
-    const isAgain = this.#round > 1
-    const isOneOfMany = isWell || (!isAgain && this.#wanted > 1)
-    const attempts = isAgain ? 1 : PATIENCE
-    return { attempts: isOneOfMany ? attempts : null, isWell, isAgain }
+  #isOneOfMany(): boolean {
+    return this.#isWell() || (this.#round === 1 && this.#wanted > 1)
+  }
+
+  /**
+   * Whether a failure is due to the requested item, so that no other item waits for it.
+   * @param tries attempts at it, including those that test whether the service answers again
+   */
+  #isOfOneThing({ failure, decision }: FailedAttempt, tries: number): boolean {
+    switch (decision.kind) {
+      case 'refused':
+        return !OF_THE_ACCOUNT.has(decision.status)
+      case 'pause-all':
+        return false
+      case 'retry': {
+        const isUnreadable = outcomeOf(failure, true) === 'unreadable'
+        const most = this.#round > 1 ? 1 : isUnreadable ? UNREADABLE_PATIENCE : PATIENCE
+        return this.#isOneOfMany() && tries >= most
+      }
+      case 'give-up': {
+        const { why } = decision
+        const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
+        return why === 'page' || (isOfMany && this.#isWell())
+      }
+    }
   }
 
   async #work(history: LookupHistory): Promise<void> {
@@ -167,51 +184,39 @@ class Collection {
         return
       }
       if (!(error instanceof UnansweredError)) throw error
-      if (!this.#goesOnWithout(history, error)) throw error.cause
+      const { reason, isPassing, cause } = error
+      this.#unansweredInARow += 1
+      const isOver = this.#unansweredInARow >= UNANSWERED_IN_A_ROW && this.#round === 1
+      if (isOver || !this.#isOneOfMany()) throw cause
+      this.#unanswered.push({ history, reason, isPassing, error: cause as JobtideError })
+      this.#report()
     }
-  }
-
-  /** Leaves one item for later, or for the next run. @returns false if too many are unanswered and the run must end */
-  #goesOnWithout(history: LookupHistory, { reason, isPassing, cause }: UnansweredError): boolean {
-    const { attempts, isAgain } = this.#patience()
-    this.#unansweredInARow += 1
-    if (attempts === null) return false
-    if (this.#unansweredInARow >= UNANSWERED_IN_A_ROW && !isAgain) return false
-    const unanswered = { history, reason, error: cause as JobtideError }
-    if (isPassing) this.#later.push(unanswered)
-    else this.#left.push(unanswered)
-    this.#report()
-    return true
   }
 
   async #read(history: LookupHistory): Promise<void> {
     const { endpoint, pages: mostPages } = this.#options
     const { lookup } = history
     while (!history.isDone) {
-      const page = pageToAsk(history)
+      const asked = { page: history.pages + 1, credits: endpoint.price(lookup.request).most }
       const request = {
-        ...this.#sentTo(lookup.request, page === 1 ? null : history.next),
-        credits: endpoint.price(lookup.request).most,
+        ...this.#sentTo(lookup.request, history.next),
+        ...asked,
+        batchId: lookup.batch_id,
         statuses: endpoint.statuses ?? [],
-        attempts: noAttempts(lookup.batch_id, page),
-        patience: () => this.#patience(),
+        isGivenUp: this.#isOfOneThing.bind(this),
       }
-      const asked = {
-        history,
-        page,
-        isLast: history.answers + 1 >= mostPages,
-        credits: request.credits,
-      }
+      const isLast = asked.page >= mostPages
       const record = await this.#buyer.buy(request, (answer, sent) =>
-        this.#answer({ ...asked, ...sent }, answer),
+        this.#answer({ ...asked, ...sent, history, isLast }, answer),
       )
       this.#isAnswered = true
       this.#unansweredInARow = 0
       if (record.outcome === 'later') {
-        this.#later.push({ history, reason: NOT_YET, error: null })
+        this.#unanswered.push({ history, reason: NOT_YET, isPassing: true, error: null })
         return
       }
       takeAnswer(history, record)
+      if (history.isShrunk) this.#listsCut.add(lookup.batch_id)
       this.#pages += record.credits_used > 0 ? 1 : 0
       this.#items += record.items
       this.#done += history.isDone ? 1 : 0
@@ -231,7 +236,7 @@ class Collection {
     return { path, body: { ...request, ...page, ...signing } }
   }
 
-  #answer(asked: AskedPage, answer: Answer): Promise<Bought<AnswerReceived>> | Failure {
+  #answer(asked: AskedPage, answer: Answer): Promise<AnswerReceived> | Failure {
     const { endpoint } = this.#options
     const { page, history } = asked
     const json = parseJson(answer.body)
@@ -256,21 +261,19 @@ class Collection {
     { body, status, receivedAt: at }: Answer,
     { outcome, items, next, price, creditsSent, reason, total = null }: EndpointAnswer,
     kept: Buffer,
-  ): Promise<Bought<AnswerReceived>> {
+  ): Promise<AnswerReceived> {
     const { endpoint, writer, logger, run } = this.#options
-    const { lookup, lastSha256, pages, list } = asked.history
+    const { lookup, lastSha256 } = asked.history
     const { credits, sent } = chargeOf(creditsSent, price)
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
-    const counted = { page: asked.page, items, ...(total === null ? {} : { total }) }
-    // Gaps are closed after the list was read to its end, because several of them are usually on one page.
-    const goesOn = asked.page > pages ? next : null
-    const wanted = goesOn ?? pageWithGap(listAfter(list, counted))
     const record: AnswerReceived = {
       kind: 'answer_received',
       run_id: run.started.run_id,
       batch_id: lookup.batch_id,
-      ...counted,
+      page: asked.page,
+      items,
+      ...(total === null ? {} : { total }),
       request_id: asked.requestId,
       requested_at: asked.requestedAt,
       at,
@@ -285,12 +288,12 @@ class Collection {
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
       // A single page that is repeated forever is not a list.
-      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : wanted,
+      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : next,
       body_sha256: sha256,
     }
     await writer.append(record, kept)
     if (reason !== undefined) this.#refused.push({ subject: lookup.subject, reason })
-    if (asked.isLast && wanted !== null) this.#listsCut += 1
+    if (asked.isLast && next !== null) this.#listsCut.add(lookup.batch_id)
     if (!isExpected) {
       this.#unexpectedCharges += 1
       logger.warn(
@@ -298,7 +301,7 @@ class Collection {
         'unexpected_charge',
       )
     }
-    return { bought: record, charged: credits }
+    return record
   }
 
   /** The body without members that are not kept; unchanged if it has none of them. */
@@ -319,10 +322,13 @@ class Collection {
       projection: null,
       quarantined: [
         ...this.#refused,
-        ...this.#left.map(({ history, reason }) => ({ subject: history.lookup.subject, reason })),
+        ...this.#unanswered.map(({ history, reason }) => ({
+          subject: history.lookup.subject,
+          reason,
+        })),
       ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
-      listsCut: this.#listsCut,
+      listsCut: this.#listsCut.size,
       filterErrors: [...this.#filterErrors],
       clockTrouble: null,
     }

@@ -15,8 +15,8 @@ import {
   restartBatch,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { isDisordered, pageAgain, refetchCount, takeRecord } from '../journal/page-drift.ts'
-import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
+import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
+import type { BatchRecord, OrganizationRef, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
@@ -25,7 +25,7 @@ import type { Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
 import { EndlessListError, PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
-import { PageBuyer, type BoughtPage } from './page-buyer.ts'
+import { PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
@@ -76,7 +76,7 @@ class Extraction {
     this.#projection = project(this.#batches)
     this.#workers = new Workers(concurrency, options.stop)
     const price = Math.max(pagePrice, CREDITS_PER_PAGE)
-    this.#budget = budgetOf(options, price, () => this.#buyer.heardTime)
+    this.#budget = budgetOf(options, price, () => this.#buyer.serviceClock.heard())
     this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#workers.stop })
     this.#untracked = new UntrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
@@ -116,7 +116,6 @@ class Extraction {
     })
   }
 
-  /** Reads a batch to its end, or replaces it with other batches. */
   async #read(history: BatchHistory): Promise<void> {
     const { batch } = history
     // Only the cost is known of pages that another process read: they may show another company of that name.
@@ -126,7 +125,7 @@ class Extraction {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
       return this.#replace(history, instead, 'requested under another name')
     }
-    const limit = new PageLimit(history, this.#buyer)
+    const limit = new PageLimit(batch, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
@@ -135,10 +134,9 @@ class Extraction {
         if (page === null) return await this.#end(history, isContinued)
         await this.#untilPayable(history)
         if (await limit.isTooWide(page)) return await this.#tooWide(history)
-        const bought = await this.#buyer.buy(batch, page)
-        limit.look(bought)
-        takeRecord(history, bought.record)
-        this.#count(bought)
+        const record = await this.#buyer.buy(batch, page)
+        takeRecord(history, record)
+        this.#count(record)
         if (history.drift.fault !== null)
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
@@ -166,13 +164,12 @@ class Extraction {
 
   /** The next page; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
-    const again = pageAgain(history)
-    if (!history.hasMore && again === null) return null
-    if (isStale(history, this.#buyer.serviceTime)) restartBatch(history)
+    if (!history.hasMore) return null
+    if (isStale(history, this.#buyer.serviceClock.now())) restartBatch(history)
     // Requested again after 1, 4 and 9 seconds: a momentary fault may be over by then.
-    const waitMs = again === null ? refetchCount(history) ** 2 * SECOND : SECOND
-    if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#workers.stop)
-    return history.pages === 0 ? 1 : (again ?? history.pages + 1)
+    const seconds = history.drift.isUnsure ? 1 : refetchCount(history) ** 2
+    if (seconds > 0) await this.#options.clock.sleep(seconds * SECOND, this.#workers.stop)
+    return history.pages + 1
   }
 
   /** Waits until the remaining budget is expected to cover the batches that began before, and this one. */
@@ -193,7 +190,7 @@ class Extraction {
     return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
   }
 
-  #count({ record: { events } }: BoughtPage): void {
+  #count({ events }: PageReceived): void {
     if (events > 0) this.#pages += 1
     this.#events += events
     this.#report()
@@ -304,7 +301,7 @@ class Extraction {
       unexpectedCharges: this.#buyer.unexpectedCharges,
       listsCut: 0,
       filterErrors: [],
-      clockTrouble: this.#buyer.clockTrouble,
+      clockTrouble: this.#buyer.serviceClock.trouble,
     }
   }
 

@@ -1,14 +1,12 @@
 /**
- * The names of companies in one run. A list may name a company by its page and by its id, and only events show that
- * both are the same. By its id a company is found faster, and under any later name. Ids are learnt when a batch has
- * been read to its end, because a slug that two companies share must not be taken for one of them. A URL with a number,
- * and the old URL of a renamed company, are answered under another slug. If one id remains when all others of a batch
- * are known, it may therefore belong to a company that was not requested. It is accepted only if an event confirms it,
- * or if the batch asks for nothing else.
+ * The names of companies in one run. A list may name a company by its page and by its id, and only events show that both
+ * are the same. Ids are learnt when a batch has been read to its end, because a slug that two companies share must not
+ * be taken for one of them. A URL with a number, and the old URL of a renamed company, are answered under another slug:
+ * an id is accepted only if an event confirms the slug, or if the batch asks for nothing else.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
-import { filtersText } from '../journal/filters.ts'
+import { filtersText } from '../journal/coverage.ts'
 import { canonicalName } from '../journal/history.ts'
 import type { BatchRecord, OrganizationLearnt, OrganizationRef } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
@@ -16,7 +14,6 @@ import type { EventFacts } from './page-record.ts'
 
 export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
 
-/** Collects the ids of one run over the pages of its batches. */
 export class IdLearner {
   /** By batch_id: ids by slug, and all ids under ''. */
   readonly #seen = new Map<string, Map<string, Set<string>>>()
@@ -35,9 +32,6 @@ export class IdLearner {
     }
   }
 
-  /**
-   * The ids that the pages of a batch showed, each company once in a run. Call it when the batch was read to its end.
-   */
   learn(batch: BatchRecord): LearntId[] {
     const ids = this.#seen.get(batch.batch_id)
     this.#seen.delete(batch.batch_id)

@@ -66,7 +66,7 @@ export interface ExtractProgress {
   readonly quarantined: readonly Quarantined[]
   /** Pages with another charge than expected. */
   readonly unexpectedCharges: number
-  /** Lists of other endpoints that were not read completely: they have more pages than allowed, or gaps. */
+  /** Lists of other endpoints that were not read completely: they have more pages than allowed, or became shorter. */
   readonly listsCut: number
   /** Search filters that the service did not recognise, as text. */
   readonly filterErrors: readonly string[]
@@ -74,7 +74,6 @@ export interface ExtractProgress {
   readonly clockTrouble: ClockTrouble | null
 }
 
-/** An organisation that could not be requested or read to its end. */
 export interface Quarantined {
   readonly organization: OrganizationRef
   readonly reason: string

@@ -1,7 +1,6 @@
 /**
- * Buys the pages of job changes: builds the request for a page of a batch, and checks the answer before it is
- * journalled and used. Free probes work the same way: they request the last page that the service counts, which is
- * empty unless a list is too long.
+ * Buys the pages of job changes: builds the request for a page of a batch, and checks the answer before it is journalled
+ * and used. Free probes work the same way, for a page that is empty unless a list is too long.
  */
 
 import { BadRequestError } from '../api/errors.ts'
@@ -10,65 +9,36 @@ import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
-import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, expectedCredits, isUnexpectedCharge } from '../journal/spending.ts'
 import type { Budget } from './budget.ts'
 import { IdLearner, type LearntId } from './names.ts'
-import type { BuyingOptions, ClockTrouble } from './options.ts'
+import type { BuyingOptions } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
-import { RequestBuyer, type Bought, type SentRequest } from './request-buyer.ts'
-import { noAttempts, type PageAttempts } from './retries.ts'
+import { RequestBuyer, type SentRequest } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
-
-export interface BoughtPage {
-  readonly record: PageReceived
-  readonly page: number
-  /** Events on the page by the service's own count; null if it does not say. */
-  readonly limit: number | null
-}
 
 interface Question {
   readonly batch: BatchRecord
   readonly page: number
   readonly isFreeProbe: boolean
-  readonly attempts: PageAttempts
 }
 
 /** Buys the pages of one run. All workers share what it learns about the service's state. */
 export class PageBuyer {
+  readonly serviceClock: ServiceClock
   readonly #runId: string
   readonly #options: BuyingOptions
   readonly #requests: RequestBuyer
-  readonly #serviceClock: ServiceClock
   readonly #ids = new IdLearner()
-  #unexpectedCharges = 0
+  unexpectedCharges = 0
 
   constructor(runId: string, budget: Budget, options: BuyingOptions) {
     this.#runId = runId
     this.#options = options
     this.#requests = new RequestBuyer(runId, budget, options, SEARCH_PATH)
-    this.#serviceClock = new ServiceClock(options)
-  }
-
-  /** Pages so far with another charge than expected. */
-  get unexpectedCharges(): number {
-    return this.#unexpectedCharges
-  }
-
-  /** The disagreement of the service's clock and this machine's; null for none. */
-  get clockTrouble(): ClockTrouble | null {
-    return this.#serviceClock.trouble
-  }
-
-  /** Like {@link serviceTime}, but only by the answers to this process; null before the first. */
-  get heardTime(): number | null {
-    return this.#serviceClock.heard()
-  }
-
-  /** The service's time now, milliseconds since 1970 UTC. */
-  get serviceTime(): number {
-    return this.#serviceClock.now()
+    this.serviceClock = new ServiceClock(options)
   }
 
   /**
@@ -77,7 +47,7 @@ export class PageBuyer {
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
-  buy(batch: BatchRecord, page: number): Promise<BoughtPage> {
+  buy(batch: BatchRecord, page: number): Promise<PageReceived> {
     return this.#get(batch, page, false)
   }
 
@@ -90,21 +60,20 @@ export class PageBuyer {
     organizations: readonly OrganizationRef[],
   ): Promise<boolean | null> {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
-    if ('record' in answer) return answer.record.events === 0 ? true : null
+    if (!(answer instanceof BadRequestError)) return answer.events === 0 ? true : null
     return isAboutCompany(answer.serverMessage) ? false : null
   }
 
   /**
-   * Probes a page of `batch`, for free if the page is empty. The page does not count as read. Null if the service
-   * refuses the request or answers with another page.
+   * Whether a page of `batch` promises more: free if the page is empty. It does not count as read.
    * @throws what buy() throws, except BadRequestError
    */
-  async probePage(batch: BatchRecord, page: number): Promise<PageReceived | null> {
+  async goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#probe(batch, page)
-    return 'record' in answer && answer.page === page ? answer.record : null
+    return !(answer instanceof BadRequestError) && answer.has_more
   }
 
-  async #probe(batch: BatchRecord, page: number): Promise<BoughtPage | BadRequestError> {
+  async #probe(batch: BatchRecord, page: number): Promise<PageReceived | BadRequestError> {
     try {
       return await this.#get(batch, page, true)
     } catch (error) {
@@ -128,20 +97,16 @@ export class PageBuyer {
     return ids
   }
 
-  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<BoughtPage> {
-    const attempts = noAttempts(batch.batch_id, page)
+  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<PageReceived> {
     const body = requestBody(batch, page)
-    const request = { path: SEARCH_PATH, body, credits: CREDITS_PER_PAGE, attempts }
-    const question = { batch, page, isFreeProbe, attempts }
+    const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
+    const request = { batchId: batch.batch_id, page, body, ...price }
+    const question = { batch, page, isFreeProbe }
     return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
-  #read(
-    question: Question,
-    answer: Answer,
-    sent: SentRequest,
-  ): Promise<Bought<BoughtPage>> | Failure {
-    const { batch, page, isFreeProbe, attempts } = question
+  #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {
+    const { batch, page, isFreeProbe } = question
     const envelope = parsePage(answer.body)
     if (typeof envelope === 'string') {
       if (!isFreeError(parseJson(answer.body))) return { kind: 'not-a-page', reason: envelope }
@@ -149,16 +114,15 @@ export class PageBuyer {
       return { kind: 'status', status: 500, headers, reason: `no success: ${errorMessage(body)}` }
     }
     if (envelope.page !== page && !isFreeProbe) {
-      attempts.wrongPages += 1
-      return { kind: 'not-a-page', reason: `requested page ${page}, got page ${envelope.page}` }
+      const reason = `requested page ${page}, got page ${envelope.page}`
+      return { kind: 'not-a-page', reason, isWrongPage: true }
     }
     const events = envelope.events.map(eventFacts)
     const shown = shownIn(batch, events)
     if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
       // It is the answer to another request.
-      attempts.wrongPages += 1
       const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
-      return { kind: 'not-a-page', reason }
+      return { kind: 'not-a-page', reason, isWrongPage: true }
     }
     return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })
   }
@@ -168,23 +132,23 @@ export class PageBuyer {
     asked: Question & SentRequest,
     answer: Answer,
     read: Pick<ReceivedPage, 'envelope' | 'events' | 'shown'>,
-  ): Promise<Bought<BoughtPage>> {
+  ): Promise<PageReceived> {
     const { writer, logger } = this.#options
     const { batch, page, isFreeProbe } = asked
-    const { envelope, events } = read
-    const time = this.#serviceClock.read(answer.headers, answer.receivedAt)
+    const { events } = read
+    const time = this.serviceClock.read(answer.headers, answer.receivedAt)
     const record = pageRecord({ ...asked, ...read, runId: this.#runId, answer, time })
     await writer.append(record, answer.body)
-    const { credits_used: charged, credits_sent: sent } = record
-    const expected = expectedCredits(events.length)
-    if (charged !== expected || sent !== undefined) {
-      this.#unexpectedCharges += 1
+    const { credits_used: charged, credits_sent: sent, has_more } = record
+    if (isUnexpectedCharge(record)) {
+      this.unexpectedCharges += 1
+      const expected = expectedCredits(events.length)
       logger.warn({ page, credits_used: sent ?? charged, expected }, 'unexpected_charge')
     }
-    const { has_more: hasMore, requested_at: sentAt } = record
-    const counts = { events: events.length, credits_used: charged, has_more: hasMore }
-    logger.debug({ batch: batch.batch_id, page, ...counts, ms: answer.receivedAt - sentAt }, 'page')
+    const counts = { events: events.length, credits_used: charged, has_more }
+    const ms = answer.receivedAt - asked.requestedAt
+    logger.debug({ batch: batch.batch_id, page, ...counts, ms }, 'page')
     if (!isFreeProbe) this.#ids.look(batch, events)
-    return { bought: { record, page: envelope.page, limit: envelope.limit }, charged }
+    return record
   }
 }

@@ -7,13 +7,12 @@
 import { UnavailableError } from '../api/errors.ts'
 import { WaitTooLongError, type Permit, type RequestOutcome } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
-import { isInDoubt, isOfOneThing, type Failure, type Patience } from '../api/retry-policy.ts'
+import { isInDoubt, type Failure } from '../api/retry-policy.ts'
 import { errorMessage } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
-import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import type { BuyingOptions } from './options.ts'
 import {
@@ -21,15 +20,12 @@ import {
   UnansweredError,
   wordsOf,
   type FailedAttempt,
-  type PageAttempts,
+  type RequestOnItsWay,
 } from './retries.ts'
 
-// An answer takes about a second. An operator who starts a run by hand should learn within ten seconds that none comes,
-// even on a slow machine.
-const SILENT_MS = 5 * SECOND
-
-/** The request, repeated until it is answered. */
 export interface PaidRequest {
+  readonly batchId: string
+  readonly page: number
   readonly path: string
   /** Null for a GET request. */
   readonly body: object | null
@@ -37,34 +33,29 @@ export interface PaidRequest {
   readonly credits: number
   /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
-  readonly attempts: PageAttempts
-  /** Whether the run continues with other requests if this one fails; absent: its error ends the run. */
-  readonly patience?: () => Patience
+  /** Whether the run continues without its answer after so many tries; absent: its error ends the run. */
+  readonly isGivenUp?: (failed: FailedAttempt, tries: number) => boolean
 }
 
-/** One request on its way. */
 export interface SentRequest {
   readonly requestId: string
   /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
 }
 
-/** A bought page that is on the disk, and how it counts. */
-export interface Bought<T> {
-  readonly bought: T
-  readonly charged: number
+/** The record of an answer that is on the disk. */
+interface Paid {
+  readonly credits_used: number
 }
 
 /**
  * Reads an answer with status 200, or another status that the request names, and journals it; or returns the reason why
  * it is not usable.
  */
-export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<Bought<T>> | Failure
+export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
 
-interface Attempt extends PaidRequest, SentRequest {
+interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
   readonly permit: Permit
-  /** On the monotonic clock. */
-  readonly sentAt: number
 }
 
 /** The requests of one run. All workers share what it learns about the service's state. */
@@ -73,8 +64,6 @@ export class RequestBuyer {
   readonly #budget: Budget
   readonly #options: BuyingOptions
   readonly #retries: Retries
-  /** Whether the operator was informed that nothing is answered. */
-  #isSilenceSaid = false
 
   /** @param path of the requests, for messages */
   constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
@@ -91,23 +80,25 @@ export class RequestBuyer {
    * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
-  async buy<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
+  async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
+    const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
     for (let tries = 1; ; tries += 1) {
-      const result = await this.#tryOnce(request, read)
-      if ('bought' in result) {
+      const result = await this.#tryOnce({ ...request, attempts }, read)
+      if ('credits_used' in result) {
         this.#retries.answered()
-        return result.bought
+        return result
       }
-      const { attempts, patience } = request
-      const { failure, decision } = result
-      if (patience !== undefined && isOfOneThing(failure, decision, tries, patience())) {
-        throw new UnansweredError(result, this.#retries.endingOf(result, attempts))
+      if (request.isGivenUp?.(result, tries) === true) {
+        throw new UnansweredError(result, this.#retries.endingOf(result))
       }
-      await this.#retries.follow(result, attempts)
+      await this.#retries.follow(result)
     }
   }
 
-  async #tryOnce<T>(request: PaidRequest, read: ReadAnswer<T>): Promise<Bought<T> | FailedAttempt> {
+  async #tryOnce<T extends Paid>(
+    request: PaidRequest & Pick<Attempt, 'attempts'>,
+    read: ReadAnswer<T>,
+  ): Promise<T | FailedAttempt> {
     const { stop, abort } = this.#options
     for (;;) {
       const reservation = await this.#budget.reserve(stop)
@@ -121,8 +112,9 @@ export class RequestBuyer {
           // From here on the request may be under way: it is in doubt until its answer is on the disk.
           charged = request.credits
           const result = await this.#ask(attempt, read)
-          const isBought = 'bought' in result
-          charged = isBought ? result.charged : isInDoubt(result.failure) ? request.credits : 0
+          const isBought = 'credits_used' in result
+          if (isBought) charged = result.credits_used
+          else if (!isInDoubt(result.failure)) charged = 0
           outcome = isBought ? 'answered' : result.health
           return result
         } finally {
@@ -154,20 +146,17 @@ export class RequestBuyer {
   }
 
   /** Records that a request leaves. The record is handed to the operating system, so it survives a killed process. */
-  #dispatch(request: PaidRequest, permit: Permit): Attempt {
+  #dispatch(request: PaidRequest & Pick<Attempt, 'attempts'>, permit: Permit): Attempt {
     const { clock, writer } = this.#options
     const requestedAt = clock.now()
-    const attempt = { ...request, permit, requestedAt, requestId: newUlid(requestedAt) }
-    writer.write({
-      kind: 'request_sent',
-      at: requestedAt,
-      ...this.#about(attempt),
-      ...priceOf(attempt),
-    })
-    return { ...attempt, sentAt: clock.monotonic() }
+    const { isHalfOpen } = permit
+    const sent = { requestedAt, requestId: newUlid(requestedAt), sentAt: clock.monotonic() }
+    const attempt = { ...request, ...sent, permit, isHalfOpen }
+    writer.write({ kind: 'request_sent', at: requestedAt, ...this.#about(attempt) })
+    return attempt
   }
 
-  async #ask<T>(attempt: Attempt, read: ReadAnswer<T>): Promise<Bought<T> | FailedAttempt> {
+  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | FailedAttempt> {
     const answer = await this.#send(attempt)
     if (!('body' in answer)) return this.#fail(attempt, answer, null)
     const { status, headers, body } = answer
@@ -177,36 +166,20 @@ export class RequestBuyer {
       return this.#fail(attempt, failure, status)
     }
     const kept = await read(answer, attempt)
-    if ('bought' in kept) return kept
+    if ('credits_used' in kept) return kept
     const failure: Failure = kept.kind === 'not-a-page' ? { ...kept, headers } : kept
     return this.#fail(attempt, failure, status)
   }
 
-  async #send({ path, body, attempts }: Attempt): Promise<Answer | Failure> {
+  async #send({ path, body }: Attempt): Promise<Answer | Failure> {
     const { transport, abort } = this.#options
-    const answered = new AbortController()
-    void this.#sayWhenSilent(attempts.page, answered.signal)
     try {
-      const answer = await transport.send(path, body, abort)
-      this.#isSilenceSaid = false
-      return answer
+      return await transport.send(path, body, abort)
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
-    } finally {
-      // With a reason, because abort() without one creates an error with a stack for each page.
-      answered.abort('answered')
     }
-  }
-
-  /** Reports once, for all workers, that the service is silent. */
-  async #sayWhenSilent(page: number, answered: AbortSignal): Promise<void> {
-    const { clock, logger, baseUrl } = this.#options
-    await clock.sleep(SILENT_MS, answered).catch(() => undefined)
-    if (answered.aborted || this.#isSilenceSaid) return
-    this.#isSilenceSaid = true
-    logger.warn({ page, waited_ms: SILENT_MS, url: baseUrl }, 'still_waiting')
   }
 
   // Retry-After wins over the counters. If a page used up the plan's requests, the service named a time, which is kept
@@ -224,9 +197,7 @@ export class RequestBuyer {
   // being recorded. One fsync puts the failure and the pause on the disk.
   async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
     const { writer, pacer } = this.#options
-    const { attempts, requestedAt, permit, sentAt } = attempt
-    const { isHalfOpen } = permit
-    const failed = this.#retries.decide(failure, attempts, { sentAt, isHalfOpen })
+    const failed = this.#retries.decide(failure, attempt)
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
@@ -240,8 +211,7 @@ export class RequestBuyer {
     await writer.append({
       kind: 'request_failed',
       ...this.#about(attempt),
-      ...priceOf(attempt),
-      requested_at: requestedAt,
+      requested_at: attempt.requestedAt,
       at,
       status,
       error: wordsOf(failure),
@@ -250,12 +220,11 @@ export class RequestBuyer {
     return failed
   }
 
-  #about({ attempts, requestId }: Pick<Attempt, 'attempts' | 'requestId'>) {
-    const { batchId, page } = attempts
-    return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId }
+  #about({ batchId, page, requestId, credits }: Attempt) {
+    const price = priceOf({ credits })
+    return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId, ...price }
   }
 
-  /** Records a time before which no request may leave. */
   #notePause(at: number, notBefore: number, reason: string): void {
     const { clock, writer } = this.#options
     const uptime = clock.uptime?.() ?? null

@@ -11,6 +11,7 @@ import {
   healthOf,
   isInDoubt,
   outcomeOf,
+  type Attempts,
   type Failure,
   type GiveUpReason,
   type Outcome,
@@ -22,35 +23,24 @@ import { JobtideError } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import type { BuyingOptions, ExtractOptions } from './options.ts'
 
-/** The attempts at one page so far; see RetryState. */
-export interface PageAttempts {
-  readonly page: number
+export interface RequestOnItsWay {
   readonly batchId: string
-  failures: number
-  billable: number
-  wrongPages: number
-  previousWaitMs: number
+  readonly page: number
+  readonly attempts: Attempts
+  /** On the monotonic clock. */
+  readonly sentAt: number
+  /** Whether it is the single request that tests whether the service answers again. */
+  readonly isHalfOpen: boolean
 }
 
-export function noAttempts(batchId: string, page: number): PageAttempts {
-  return { page, batchId, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
-}
-
-/** A failed request, and the decision about it. */
 export interface FailedAttempt {
+  readonly request: RequestOnItsWay
   readonly failure: Failure
   readonly decision: RetryDecision
   readonly health: RequestOutcome
   /** When it happened, and when the wait that was decided ends, in milliseconds since 1970 UTC. */
   readonly at: number
   readonly notBefore: number
-}
-
-export interface FailedRequest {
-  /** On the monotonic clock. */
-  readonly sentAt: number
-  /** Whether it was the single request that tests whether the service answers again. */
-  readonly isHalfOpen: boolean
 }
 
 /** The cause in the words of the service or the network, shortened. */
@@ -63,7 +53,6 @@ export function wordsOf(failure: Failure): string {
  * nothing else is answered.
  */
 export class UnansweredError extends JobtideError {
-  /** In the words of the service or the network. */
   readonly reason: string
   /** Whether it may soon be answered: the error is temporary and free. */
   readonly isPassing: boolean
@@ -117,7 +106,6 @@ class Streak {
 export class Retries {
   readonly #options: BuyingOptions
   readonly #url: string
-  /** Whether there ever was a connection. */
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
   /**
@@ -150,38 +138,36 @@ export class Retries {
   }
 
   /** Decides what follows. Nothing is awaited, so that an order to wait holds from the moment when it was read. */
-  decide(failure: Failure, attempts: PageAttempts, request: FailedRequest): FailedAttempt {
+  decide(failure: Failure, request: RequestOnItsWay): FailedAttempt {
     const { clock, maxWaitMs, random } = this.#options
+    const { attempts } = request
     const outcome = outcomeOf(failure, this.#wasReached)
     if (outcome === 'refused') this.answered()
-    else this.#count(failure, outcome, attempts, request)
+    else this.#count(failure, outcome, request)
     const decision = decideRetry(failure, {
-      attempts: attempts.failures,
-      billable: attempts.billable,
+      ...attempts,
       unreadableInARow: this.#unreadable.count,
-      wrongPages: attempts.wrongPages,
       pausesInARow: this.#pauses.count,
       outageMs: clock.monotonic() - (this.#troubleSince ?? clock.monotonic()),
       failuresInARow: this.#failures.count,
       wasReached: this.#wasReached,
       maxWaitMs,
       nowMs: clock.now(),
-      previousWaitMs: attempts.previousWaitMs,
       random: random(),
     })
     const at = clock.now()
     attempts.previousWaitMs = waitOf(decision)
     const notBefore = Math.ceil(at + waitOf(decision))
-    return { failure, decision, health: healthOf(failure, outcome), at, notBefore }
+    return { request, failure, decision, health: healthOf(failure, outcome), at, notBefore }
   }
 
   /**
    * Carries out the decision, and returns when the page may be requested again.
    * @throws JobtideError if it may not; BadRequestError if only its batch must end
    */
-  async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
+  async follow(failed: FailedAttempt): Promise<void> {
     const { clock, logger, stop } = this.#options
-    const { decision, failure } = failed
+    const { decision, failure, request } = failed
     const wait = { wait_ms: Math.round(waitOf(decision)) }
     const reason = wordsOf(failure)
     if (decision.kind === 'pause-all') {
@@ -189,19 +175,19 @@ export class Retries {
       // The pacer makes all workers wait for its end.
       if (decision.giveUp === null) return
     }
-    if (decision.kind !== 'retry') throw this.endingOf(failed, attempts)
-    logger.warn({ page: attempts.page, ...wait, reason }, 'retry')
+    if (decision.kind !== 'retry') throw this.endingOf(failed)
+    logger.warn({ page: request.page, ...wait, reason }, 'retry')
     await clock.sleep(decision.waitMs, stop)
   }
 
   /** The error that ends the run or, as a BadRequestError, the batch. */
-  endingOf({ decision, failure, at, notBefore }: FailedAttempt, attempts: PageAttempts) {
+  endingOf(failed: FailedAttempt): JobtideError {
+    const { decision, failure } = failed
     if (decision.kind === 'refused') return refusalOf(decision.status, failure.reason, this.#url)
     const why = decision.kind === 'give-up' ? decision.why : 'page'
     const reason = decision.kind === 'pause-all' ? (decision.giveUp ?? why) : why
     const others = this.#answeredAt > Number.NEGATIVE_INFINITY
-    const where = { ...attempts, others }
-    return giveUpError(reason, failure, { at, notBefore }, where, this.#options.maxWaitMs)
+    return giveUpError(reason, failed, others, this.#options.maxWaitMs)
   }
 
   // A failed trial says nothing about its page, with two exceptions: an unreadable answer, because more of them would
@@ -209,8 +195,7 @@ export class Retries {
   #count(
     failure: Failure,
     outcome: Outcome,
-    attempts: PageAttempts,
-    { sentAt, isHalfOpen }: FailedRequest,
+    { attempts, sentAt, isHalfOpen }: RequestOnItsWay,
   ): void {
     const now = this.#options.clock.monotonic()
     this.#wasReached ||= outcome !== 'unreachable'
@@ -221,7 +206,8 @@ export class Retries {
     // A trial that may be billed costs as much as any request.
     if (isInDoubt(failure)) attempts.billable += 1
     if (outcome === 'unreadable') this.#unreadable.add(sentAt, now)
-    if (outcome !== 'failed' || !isHalfOpen) attempts.failures += 1
+    if (failure.kind === 'not-a-page' && failure.isWrongPage) attempts.wrongPages += 1
+    if (outcome !== 'failed' || !isHalfOpen) attempts.attempts += 1
   }
 }
 
@@ -236,9 +222,8 @@ const UNREADABLE_HINT =
 
 function giveUpError(
   why: GiveUpReason,
-  failure: Failure,
-  { at, notBefore }: Pick<FailedAttempt, 'at' | 'notBefore'>,
-  { page, batchId, failures, billable, others }: PageAttempts & { readonly others: boolean },
+  { failure, at, notBefore, request: { page, batchId, attempts } }: FailedAttempt,
+  others: boolean,
   maxWaitMs: number,
 ): JobtideError {
   const what = `page ${page} of batch ${batchId}`
@@ -267,7 +252,7 @@ function giveUpError(
       )
     case 'page':
       return unavailable(
-        `${what} failed in ${Math.max(failures, billable)} attempts${others ? ', while other requests were answered' : ''}`,
+        `${what} failed in ${Math.max(attempts.attempts, attempts.billable)} attempts${others ? ', while other requests were answered' : ''}`,
         PAGE_HINT,
       )
     case 'unreachable': {

@@ -20,7 +20,6 @@ interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Derives the service's time from answers, and remembers where the clocks disagreed. */
 export class ServiceClock {
   readonly #options: ServiceClockOptions
   #believed: { readonly at: number; readonly monotonic: number } | null = null

@@ -18,7 +18,6 @@ export type Probe = (
 const ABOUT_A_COMPANY =
   /\b(?:not|un)\s?tracked\b|\b(?:not|n't) track\b|(?:unknown|untracked|invalid|no such) (?:compan|organi[sz]ation)|(?:compan|organi[sz]ation)\w* (?:is |are |was |were )?(?:not |un)(?:tracked|known|found)/i
 
-/** Whether the message says that a company is not tracked, named or not. */
 export function isAboutCompany(message: string): boolean {
   return ABOUT_A_COMPANY.test(message)
 }

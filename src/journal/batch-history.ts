@@ -18,7 +18,6 @@ export interface BatchHistory {
   events: number
   /** Server time when page 1 was first received; null if nothing was read. */
   firstPageAt: number | null
-  /** Whether more pages follow page n. */
   hasMore: boolean
   /** Pages 1 … n that came in this order, whatever they show: older versions read pages again for other reasons. */
   row: number
@@ -31,7 +30,6 @@ export interface ReadPage {
   readonly events: number
   /** How many of these events the previous pages had just shown: the list moved, or has no order. */
   readonly repeats: number
-  /** The number of this reading, which rises with every page taken. */
   readonly seq: number
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
@@ -39,17 +37,16 @@ export interface ReadPage {
   readonly clocks?: Omit<ClockDispute, 'date'>
 }
 
-/** Tracks whether the list moved between two pages of a batch. */
 export interface Drift {
   /** The newest version of each event, by key, and the page on which it was last seen. */
   readonly met: Map<number, EventPosition>
-  /** The number of the last reading; see ReadPage. */
   seq: number
   /** Events on pages 1 … n that leave the window soon. */
   leaving: Leaving[]
   /** When the first of them leaves, server time; Infinity if none does. */
   nextLeavesAt: number
-  /** How often an unverified boundary was read again. */
+  /** Whether events left in the second of the last page: the next one is to be read a second later. */
+  isUnsure: boolean
   rereads: number
   /** Whether the service shows an event together with its correction, so that nothing is removed. */
   keepsVersions: boolean
@@ -91,6 +88,7 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
   return {
     leaving: [],
     nextLeavesAt: Infinity,
+    isUnsure: false,
     rereads: 0,
     keepsVersions: false,
     doubted: { page: 0, times: 0 },
@@ -101,9 +99,8 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
 
 /**
  * The detection time that a batch covers once it was read to its end: up to its first page, because later events may
- * have arrived above pages that were read; back to the window of the page that was read last, because events that were
- * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them
- * allows: from the later one up to the earlier one, and never past this machine's clock by more than minutes.
+ * have arrived above; back to the window of its last page, because older ones may have left above it. Where clocks do
+ * not agree, the shortest time that any of them allows.
  */
 export function coveredTime(
   { batch, read }: BatchHistory,
@@ -137,7 +134,6 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
-/** Its pages with events: they are paid for and never requested again. */
 export function pagesBought({ read }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length
 }
@@ -162,13 +158,11 @@ export function isStale({ batch, read }: BatchHistory, nowMs: number): boolean {
   return nowMs > first.serverAt + leavingKnownFor(batch.days_ago)
 }
 
-/** Forgets the pages of a batch, so that it is read from page 1. */
 export function restartBatch(history: BatchHistory): void {
   forgetPages(history)
   Object.assign(history, { pages: 0, events: 0, hasMore: true, row: 0, firstPageAt: null })
 }
 
-/** Ends a batch and drops the state of its pages. */
 export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): void {
   history.state = state
   forgetPages(history)

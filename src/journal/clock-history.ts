@@ -1,9 +1,8 @@
 /**
- * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock,
- * and the monotonic clock since an earlier answer; and keeps how far the service's clock had come by the answers of all
- * runs. A wrong `Date` must not make coverage reach past what was read, and no clock may shorten a later window:
- * coverage ends at the earlier time, windows are counted from the later one. If all clocks were ahead, coverage reached
- * too far; a later answer with an earlier time takes that back. Pure.
+ * Determines the time at the service without believing any one clock: the `Date` of an answer, this machine's clock, and
+ * the monotonic clock since an earlier answer. Coverage ends at the earliest of them, and windows are counted from the
+ * latest, so a wrong clock never hides an event. If all clocks were ahead, coverage reached too far; a later answer with
+ * an earlier time takes that back. Pure.
  */
 
 import { HOUR, MINUTE } from '../support/units.ts'
@@ -17,7 +16,6 @@ export const CLOCK_TOLERANCE_MS = 5 * MINUTE
 
 /** The clocks when an answer arrived. Milliseconds since 1970 UTC. */
 export interface ClockWitnesses {
-  /** The `Date` of the answer; null if it has none. */
   readonly date: number | null
   readonly ours: number
   /** The last service time believed in this process and the monotonic time since; null before the first answer. */
@@ -30,18 +28,16 @@ export interface ClockWitnesses {
   readonly reached?: number | null
 }
 
-/** The service's time when an answer was made. */
 export interface ServiceTime {
-  /** The believed time, milliseconds since 1970 UTC. */
   readonly at: number
   /** Null if the clocks agree within CLOCK_TOLERANCE_MS. */
   readonly dispute: ClockDispute | null
 }
 
 /**
- * Decides which time of the service to believe. Two witnesses that agree outvote the third; only that this machine's
- * clock differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can
- * the monotonic clock rule out that time has passed: a machine may have slept.
+ * Decides which time of the service to believe. Two witnesses that agree outvote the third, except that this machine's
+ * clock says nothing against a steady `Date`, by which the service counts windows, and that the monotonic clock cannot
+ * rule out that the machine slept.
  */
 export function resolveServerTime(witnesses: ClockWitnesses): ServiceTime {
   const { date, ours, expected, remembered = null, reached = null } = witnesses
@@ -95,8 +91,8 @@ export function emptyClockHistory(): ClockHistory {
 }
 
 /**
- * The service's time when it is `nowMs` on this machine; coverage is in it, and so plans are made for it. Of several clocks
- * the latest, because a window that is counted from too late reaches back too far, and one from too early misses events.
+ * The service's time when it is `nowMs` on this machine. Of several clocks the latest: a window that is counted from too
+ * late reaches back too far, and one from too early misses events.
  */
 export function serviceTime(
   { serverAheadAtMostMs, reached }: Pick<ClockHistory, 'serverAheadAtMostMs' | 'reached'>,

@@ -1,10 +1,10 @@
 /**
- * Intervals of detection time that were read to their end, and how they add up. Pure. history.ts makes them of finished
- * batches. Planning, resuming, the coverage report, `status` and the load read them; ops.coverage holds them, for models and
- * manifests.
+ * What was read of an organisation, for each question: the intervals of detection time that were read to their end, and
+ * how many events came. history.ts makes them of finished batches. Pure.
  */
 
-import type { EventType, BatchFinished } from './records.ts'
+import { DAY } from '../support/units.ts'
+import type { BatchFinished, EventType, Filters } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './clock-history.ts'
 
 /** Detection time, milliseconds since 1970 UTC by the service's clock; `from` null means from the beginning. */
@@ -13,7 +13,6 @@ export interface Stretch {
   readonly to: number
 }
 
-/** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval extends Stretch {
   readonly eventTypes: readonly EventType[]
   /** No answer had an event: the time was read, and is requested again. See addAnswer. */
@@ -52,7 +51,6 @@ export function readIntervals(known: readonly CoveredInterval[]): readonly Cover
     .reduce<CoveredInterval[]>(addInterval, [])
 }
 
-/** Whether answers with events cover it. */
 export function isConfirmed({ isUnconfirmed }: CoveredInterval): boolean {
   return isUnconfirmed !== true
 }
@@ -119,7 +117,6 @@ export function endingAt(
   })
 }
 
-/** Its beginning as a number. */
 export function startOf({ from }: Stretch): number {
   return from ?? Number.NEGATIVE_INFINITY
 }
@@ -136,4 +133,90 @@ function touch(a: CoveredInterval, b: CoveredInterval): boolean {
 function joined(a: CoveredInterval, b: CoveredInterval): CoveredInterval {
   const from = startOf(a) <= startOf(b) ? a.from : b.from
   return { ...a, from, to: Math.max(a.to, b.to) }
+}
+
+/**
+ * The events of an organisation so far: enough to estimate the cost of its next request. Events and the days they were
+ * looked for in have the same weight by their age, so that a rate follows an organisation whose activity changes, and
+ * repeated sightings change nothing.
+ */
+export interface Sightings {
+  readonly total: number
+  /** When an event was last received, milliseconds since 1970 UTC; 0 for never. */
+  readonly lastAt: number
+  /** Events of the last 365 days of detection time, weighted by their age at `at`. */
+  readonly events: number
+  /** Requested days of detection time, with the same weights. */
+  readonly days: number
+  /** The time of the weights, milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
+/**
+ * Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of this many days.
+ */
+export const RATE_DAYS = 365
+
+export const RATE_HALF_LIFE_MS = 90 * DAY
+
+/** The days of detection time of an answer, except days already answered without events. */
+export function lookedDays(
+  known: readonly CoveredInterval[],
+  { eventTypes, to }: CoveredInterval,
+  days: number,
+): number {
+  const before = known
+    .filter((one) => !isConfirmed(one) && one.eventTypes.some((type) => eventTypes.includes(type)))
+    .map((one) => one.to)
+  if (before.length === 0) return days
+  return Math.min(days, Math.max(1, Math.ceil((to - Math.max(...before)) / DAY)))
+}
+
+/** Adds one observation to what is known; the order of observations does not matter. */
+export function addSightings(known: Sightings | undefined, added: Sightings): Sightings {
+  const before = known ?? { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
+  const at = Math.max(before.at, added.at)
+  const weight = (of: Sightings) => 2 ** ((of.at - at) / RATE_HALF_LIFE_MS)
+  return {
+    total: before.total + added.total,
+    lastAt: Math.max(before.lastAt, added.lastAt),
+    events: before.events * weight(before) + added.events * weight(added),
+    days: before.days * weight(before) + added.days * weight(added),
+    at,
+  }
+}
+
+export interface ReadByQuestion {
+  readonly coverage: Map<string, CoveredInterval[]>
+  readonly seen: Map<string, Sightings>
+}
+
+export interface ReadByFilters extends ReadByQuestion {
+  readonly filters: Filters
+  /**
+   * The organisations that it asks for, and when a run first asked, milliseconds since 1970 UTC: before a page is read.
+   */
+  readonly planned: Map<string, number>
+}
+
+/** Filters in a line, such as `title="Vice President" geo_city=London`; equal for equal filters, and empty for none. */
+export function filtersText(filters: Filters = {}): string {
+  const { title, geo_city, geo_country_code } = filters
+  return Object.entries({ title, geo_city, geo_country_code })
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}=${/[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
+    )
+    .join(' ')
+}
+
+/**
+ * A history as a question with these filters knows it: one question never covers another. Without filters it is the history.
+ */
+export function inQuestion<
+  Known extends ReadByQuestion & { readonly filtered: ReadonlyMap<string, ReadByFilters> },
+>(history: Known, filters: Filters | undefined): Known {
+  const text = filtersText(filters)
+  if (text === '') return history
+  const { coverage, seen } = history.filtered.get(text) ?? { coverage: new Map(), seen: new Map() }
+  return { ...history, coverage, seen }
 }

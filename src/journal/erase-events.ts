@@ -18,12 +18,10 @@ import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import { NAMING, type JournalRecord } from './records.ts'
 import { appendSeal } from './seals.ts'
 
-/** The body of a page without some of its events. */
 export interface CutBody {
   readonly body: Buffer
   /** Positions of the removed events, from 0, in order. */
   readonly places: readonly number[]
-  /** The number of events before. */
   readonly events: number
   /** An answer about a person: its header also names them. */
   readonly isAbout?: boolean

@@ -1,7 +1,7 @@
 /**
  * Encodes one record: a line `J2 <header bytes> <payload bytes> <durable bytes> <crc32>`, the header as JSON, the
  * payload gzipped, a line feed. The checksum covers all of it, so a torn or changed record is always detected. `J2` is
- * the version of the format; a newer version is refused.
+ * the version of the format; another version is refused.
  *
  * The durable bytes are those of the segment that were on the disk when the record was written. They distinguish damage
  * from the effects of a power cut on records that were never acknowledged: it may keep a later one of these but lose
@@ -14,11 +14,10 @@ import { jsonOrNull } from '../support/json.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { isKnownKind, type JournalRecord } from './records.ts'
 
-/** Of the format. */
 export const VERSION = 2
-/** How every frame of this version begins. */
 export const FRAME_MAGIC = `J${VERSION} `
 const FIRST_LINE = /^J(\d{1,4}) (\d{1,10}) (\d{1,10}) (\d{1,15}) ([0-9a-f]{8})$/
+const FIRST_LINE_1 = /^J1 \d{1,10} \d{1,10} [0-9a-f]{8}$/
 // The longest first line: magic, two lengths of ten digits and one of fifteen, eight hex digits, separators.
 const LONGEST_PREFIX = 52
 const LINE_FEED = 0x0a
@@ -68,8 +67,8 @@ export type FrameRead =
   /** The buffer ends before the frame does; `needed` bytes from `at` would do, as far as is known. */
   | { readonly kind: 'short'; readonly needed: number }
   | { readonly kind: 'broken'; readonly reason: string }
-  /** A frame of a later version of the format: whole or not, this version must neither judge nor truncate it. */
-  | { readonly kind: 'newer'; readonly version: number }
+  /** A frame of another version of the format: whole or not, this version must neither judge nor truncate it. */
+  | { readonly kind: 'foreign'; readonly version: number }
   /** A whole record of a kind that this version does not know; the kind in quotes. */
   | {
       readonly kind: 'unknown'
@@ -87,15 +86,14 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
       ? { kind: 'short', needed: LONGEST_PREFIX }
       : NO_RECORD
   }
-  const firstLine = FIRST_LINE.exec(buffer.toString('latin1', at, lineEnd))
-  if (firstLine === null) return NO_RECORD
-  const [version = 0, headerBytes = 0, bodyBytes = 0, durable = 0] = firstLine
-    .slice(1, 5)
-    .map(Number)
-  if (version > VERSION) return { kind: 'newer', version }
-  if (version !== VERSION || headerBytes > LARGEST_PART || bodyBytes > LARGEST_PART) {
-    return NO_RECORD
-  }
+  const line = buffer.toString('latin1', at, lineEnd)
+  const firstLine = FIRST_LINE.exec(line)
+  if (firstLine === null)
+    return FIRST_LINE_1.test(line) ? { kind: 'foreign', version: 1 } : NO_RECORD
+  const [version = 0, headerBytes = 0, bodyBytes = 0, durable = 0] = firstLine.slice(1).map(Number)
+  if (version > VERSION) return { kind: 'foreign', version }
+  if (version !== VERSION) return NO_RECORD
+  if (headerBytes > LARGEST_PART || bodyBytes > LARGEST_PART) return NO_RECORD
   const headerAt = lineEnd + 1
   const bodyAt = headerAt + headerBytes
   const end = bodyAt + bodyBytes + 1

@@ -8,11 +8,21 @@ import { addPause, type Pause } from './pauses.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { DAY } from '../support/units.ts'
-import { addAnswer, addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
-import { filtersText, type ReadByFilters, type ReadByQuestion } from './filters.ts'
+import {
+  addAnswer,
+  addInterval,
+  coveredBy,
+  endingAt,
+  type CoveredInterval,
+  filtersText,
+  type ReadByFilters,
+  type ReadByQuestion,
+  RATE_DAYS,
+  addSightings,
+  lookedDays,
+} from './coverage.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
-import { RATE_DAYS, addSightings, lookedDays } from './sightings.ts'
-import type { HeldRun } from './held.ts'
+import type { HeldRun } from './loss.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
 import {
@@ -30,7 +40,6 @@ import {
   isResumable,
   type Filters,
   type LookupRecord,
-  type JournalRecord,
   type OrganizationLearnt,
   type OrganizationRef,
   type PageReceived,
@@ -56,7 +65,6 @@ export interface History extends ClockHistory, ReadByQuestion {
    * nothing.
    */
   readonly notRead: Set<string>
-  /** When and why the service refused it. */
   readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
   /** Ids learnt from events, by the requested URL or slug. */
   readonly ids: Map<string, string>
@@ -74,7 +82,6 @@ export interface History extends ClockHistory, ReadByQuestion {
   lastPrice: { readonly at: number; readonly credits: number }
   /** Times that the service named: the latest of all, and the last one; see pausedUntil. */
   pauses: Pause[]
-  /** The newest suppression list; null where there never was one. */
   suppression: SuppressionChanged | null
   /** Whether the records added now are from before an accepted loss: other records of their runs may be lost. */
   hasGaps: boolean
@@ -170,7 +177,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       return
     }
     case 'suppression_changed':
-      history.suppression = newerList(history.suppression, record)
+      if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
       return
     case 'question_filtered':
     case 'request_sent':
@@ -183,7 +190,6 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
   }
 }
 
-/** Coverage of the questions with these filters. */
 function readBy(history: History, filters: Filters | undefined): ReadByQuestion {
   return filters === undefined ? history : readByFilters(history, filters)
 }
@@ -257,16 +263,6 @@ function addSalvaged(
   }
 }
 
-/** The newer of a suppression list and what a record notes of one. */
-export function newerList(
-  known: SuppressionChanged | null,
-  record: JournalRecord,
-): SuppressionChanged | null {
-  const isNewer =
-    record.kind === 'suppression_changed' && (known?.generation ?? 0) < record.generation
-  return isNewer ? record : known
-}
-
 /** Adds the spending from before the journal began, to budgets but not to a run. */
 export function addSpentBefore(
   history: Pick<History, 'spending'>,
@@ -285,19 +281,16 @@ function countFor(history: History, run: RunHistory, day: string, counts: Counts
 }
 
 /**
- * Adds the loss of a segment, after its remaining records. Charges count as if it were there. A batch that lost pages
- * counts as not started.
+ * Adds the loss of a segment, after its remaining records. Charges count as if it were there. Unfinished batches of its
+ * runs count as not started, because pages of them may be lost.
  */
 export function foldLoss(history: History, lost: readonly HeldRun[]): void {
-  for (const { run_id: runId, started, days, pages } of lost) {
+  for (const { run_id: runId, started, days } of lost) {
     const known = history.runs.get(runId)
     const run = known ?? (started === undefined ? lostRun(runId) : newRunHistory(started, [], true))
     history.runs.set(runId, run)
     for (const [day, counts] of Object.entries(days)) countFor(history, run, day, counts)
-    for (const batchId of Object.keys(pages)) {
-      const batch = run.batches.get(batchId)
-      if (batch?.state === 'planned') restartBatch(batch)
-    }
+    for (const batch of run.batches.values()) if (batch.state === 'planned') restartBatch(batch)
   }
 }
 

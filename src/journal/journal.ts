@@ -24,8 +24,7 @@ import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary } from './held.ts'
-import { checkSegments, type JournalState } from './loss.ts'
+import { SegmentSummary, checkSegments, type JournalState } from './loss.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -57,7 +56,6 @@ export interface Journal {
 
 type Payload = string | Uint8Array
 
-/** Writes records in order. */
 export interface JournalWriter {
   /**
    * Hands a record to the operating system: a killed process keeps it, a power cut may not.
@@ -98,7 +96,6 @@ interface OpenSegment {
   readonly hash: Hash
   readonly holdings: SegmentSummary
   bytes: number
-  /** Bytes that are certainly on the disk. */
   durable: number
   records: number
   /** The fsync that will cover the latest writes; null if none is waiting to begin. */
@@ -218,7 +215,7 @@ class SegmentWriter implements JournalWriter {
     if (this.#broken !== null) throw this.#broken
     // It may not cover bytes written while it runs.
     const { name, bytes, holdings } = segment
-    const mark = markLine({ segment: name, bytes, held: holdings.totals() })
+    const mark = markLine({ segment: name, bytes, held: holdings.held() })
     try {
       await promisify(fdatasync)(segment.file)
       segment.durable = bytes

@@ -13,8 +13,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
-import { SegmentSummary, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
-import { endsWithSeal, listSegments, piecesOf, refuseOlderVersion, validPrefix } from './reader.ts'
+import { countText } from '../support/numbers.ts'
+import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
 import {
   GAPS,
   SealListError,
@@ -25,25 +25,83 @@ import {
   type FileState,
   type SealedSegment,
 } from './seals.ts'
+import type { JournalRecord, RunStarted } from './records.ts'
+import { addCounts, costOf, dayOf, noCounts, type Counts } from './spending.ts'
+
+/** The content of a segment by run, counted while it is written: enough to report a loss, and to keep its charges. */
+export interface HeldRun {
+  readonly run_id: string
+  records: number
+  started?: RunStarted
+  /** Requests and charges, by UTC day. */
+  readonly days: Record<string, Counts>
+}
+
+export class SegmentSummary {
+  readonly #runs = new Map<string, HeldRun>()
+
+  add(record: JournalRecord): void {
+    // Other records belong to no run, or do not concern what it asked, bought or covered.
+    if (!('run_id' in record) || record.run_id === null || record.kind === 'snapshot_published') {
+      return
+    }
+    const { run_id: runId } = record
+    const run = this.#runs.get(runId) ?? { run_id: runId, records: 0, days: {} }
+    this.#runs.set(runId, run)
+    run.records += 1
+    if (record.kind === 'run_started') run.started = record
+    const cost = costOf(record)
+    if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
+  }
+
+  held(): readonly HeldRun[] {
+    return [...this.#runs.values()]
+  }
+}
+
+/** The part of `whole` that is lost if only its first records, with `kept`, remain. */
+export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
+  return whole.flatMap((run) => {
+    const rest = kept.find(({ run_id: id }) => id === run.run_id)
+    if (rest === undefined) return run
+    if (run.records === rest.records) return []
+    const { started, ...lost } = structuredClone(run)
+    lost.records -= rest.records
+    for (const [day, counts] of Object.entries(rest.days)) {
+      addCounts((lost.days[day] ??= noCounts()), counts, -1)
+    }
+    return started === undefined || rest.started !== undefined ? lost : { ...lost, started }
+  })
+}
+
+const RUNS_SHOWN = 3
+
+/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…, 2 more runs)`. */
+export function lossText(runs: readonly HeldRun[]): string {
+  if (runs.length === 0) return 'nothing that a run has bought'
+  const sum = noCounts()
+  for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)
+  const { pages, events, charged, inDoubt } = sum
+  const doubt = inDoubt <= 0 ? '' : ` and ${inDoubt} in doubt`
+  const more = runs.length > RUNS_SHOWN ? [`${runs.length - RUNS_SHOWN} more runs`] : []
+  const ids = [...runs.slice(0, RUNS_SHOWN).map(({ run_id: runId }) => `run ${runId}`), ...more]
+  return `${countText(pages, 'page')} with ${countText(events, 'event')} for ${countText(charged, 'credit')}${doubt} (${ids.join(', ')})`
+}
 
 export interface Damage {
   readonly sealed: SealedSegment
-  /** Such as `is gone`. */
   readonly what: string
 }
 
-/** The list of seals of an undamaged journal. */
 export interface JournalState {
   /** Existing sealed segments, and their bytes. */
   readonly segments: number
   readonly bytes: number
-  /** Losses that were accepted, by segment. */
   readonly losses: ReadonlyMap<string, readonly HeldRun[]>
   /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
   readonly gapsUpTo: string
 }
 
-/** Sealed segments are gone or changed. */
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
     const all = damages.map(({ sealed: { segment, held }, what }) => {
@@ -56,14 +114,7 @@ export class JournalLossError extends JobtideError {
       told.splice(5, Infinity, `${told.length - 5} more segments are damaged or gone`)
     super(EXIT.storage, told.join('. '), {
       hint: 'Bring the journal back from its backup: `jobtide restore-journal`. Or go on without what is named here and buy it again: --accept-loss on run, backfill, extract or replay. Nothing is sent, loaded or published before.',
-      context: {
-        segments: all.map(({ segment, what, lost }) => ({
-          segment,
-          what,
-          lost: lost.map(({ run_id: runId, pages }) => ({ run_id: runId, pages })),
-          ...totalsOf(lost),
-        })),
-      },
+      context: { segments: all.map(({ segment }) => segment) },
     })
   }
 }
@@ -80,7 +131,6 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
     const marks = readMarks(folder)
     // The list is created before the first segment, so in this order it exists whenever a segment does.
     const present = listSegments(folder)
-    refuseOlderVersion(folder, present)
     const list = readSealBytes(folder)
     if (list === null) {
       if (present.length + marks.size > 0) {
@@ -109,7 +159,6 @@ function stateOf(seals: readonly SealedSegment[]): JournalState {
   }
 }
 
-/** The listed segments that have changed. */
 export function damagesOf(
   folder: string,
   seals: Iterable<SealedSegment>,
@@ -128,24 +177,12 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
   if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
   const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
   if (states.length === 0) return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
-  if (!isSealed(path)) return 'does not end with its seal'
+  if (!endsWithSeal(path)) return 'does not end with its seal'
   if (depth === 'ends') return null
   const sha256 = hashFile(path)
   return states.some((one) => one.sha256 === sha256)
     ? null
     : 'does not hold the bytes it was sealed with'
-}
-
-/** By path: the state of each file that ended with its seal. A run asks for each about seven times. */
-const seenSealed = new Map<string, string>()
-
-function isSealed(path: string): boolean {
-  const { ino, size, mtimeMs, ctimeMs } = statSync(path)
-  const state = [ino, size, mtimeMs, ctimeMs].join(' ')
-  if (seenSealed.get(path) === state) return true
-  const is = endsWithSeal(path)
-  if (is) seenSealed.set(path, state)
-  return is
 }
 
 // For an unlisted segment: the part that its mark states.
@@ -157,7 +194,7 @@ function openDamageOf(
 ): string | null {
   if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
   if (depth === 'ends') return null
-  const { bytes } = validPrefix(path, undefined, () => undefined)
+  const { bytes } = validPrefix(path)
   return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
 }
 
@@ -165,11 +202,7 @@ function openDamageOf(
 function lostOf(path: string, held: readonly HeldRun[]): readonly HeldRun[] {
   if (!isFile(path)) return held
   const kept = new SegmentSummary()
-  validPrefix(
-    path,
-    (record) => kept.add(record),
-    () => undefined,
-  )
+  validPrefix(path, (record) => kept.add(record))
   return withoutKept(held, kept.held())
 }
 

@@ -3,20 +3,13 @@
  * two of them. Pure.
  *
  * Pages are read in order. An event that is inserted above pushes others down: they are met twice, none is missed. An
- * event that is removed above pulls others up, over the boundary of a page that was read already: such a shifted event
- * would be missed. An event is removed
+ * event that is removed above pulls others up, over the boundary of a page that was read already, where they would be
+ * missed. It is removed when it leaves the window, which is known from when it was detected, or when a correction
+ * replaces it, which is met further down. Reading goes back to the page on which the others stand now.
  *
- * - when it leaves the window, which is known from when it was detected;
- * - when a correction replaces it, which is met further down.
- *
- * Reading goes back to the page on which the shifted events stand now. The service tells its time in whole seconds: an
- * event that leaves in the second of the last page leaves the boundary above that page unverified, and the pages from
- * there on are read again a second later.
- *
- * Not seen, because no page ever shows it: an event that is withdrawn for good while the pages below it are read; an
- * event that comes and goes again, or is corrected twice, while one batch is read; a correction that moves an event to a
- * page above while both of its places are being read; a correction that takes the place of an event more than ten
- * minutes after it was detected; an event that changes places with another between two requests.
+ * Not seen, because no page ever shows it: an event that is withdrawn for good, that comes and goes again, or that is
+ * corrected twice while one batch is read; a correction that moves up meanwhile, or comes more than ten minutes after
+ * the event was detected; an event that changes places with another between two requests.
  */
 
 import { sum } from '../support/numbers.ts'
@@ -42,29 +35,25 @@ const PAUSE_MS = 10 * MINUTE
 const REREADS_MAX = 2
 
 /**
- * How often a page is requested again before it is accepted. A cache may once answer with an earlier page, which may
- * cost a page. An empty page is free, but contradicts a previous page that promised more. A machine of the service with
- * a clock behind lacks the newest events, so all others are further up, some on the previous page; another machine is
- * likely to answer next.
+ * How often a page is requested again before it is accepted. A cache may once answer with an earlier page. An empty page
+ * is free, but contradicts the one before. A machine with a clock behind lacks the newest events, and all others are
+ * further up; another machine is likely to answer next.
  */
 const ASKED_AGAIN = { repeated: 1, empty: 2, lagging: 3 } as const
 type Doubt = keyof typeof ASKED_AGAIN
 
-/** Adds a page of the batch: the next one, or an earlier one that is read again with all after it. */
+/** Adds the next page of the batch, unless it has to be requested again. */
 export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   const { page } = record
   if (page === history.row + 1) history.row = page
-  // Pages in between were lost: the gap is noticed at the end of the batch.
-  if (page > history.pages + 1) return
-  // Versions up to 0.17 also requested pages to compare them.
-  if (page <= history.pages && page !== pageAgain(history)) return
+  // Pages in between were lost, which is noticed at the end of the batch; or an older version read this one again.
+  if (page !== history.pages + 1) return
   const marks = decodeMarks(record.keys ?? '')
   const doubt = doubtOf(history, record, marks)
   if (doubt !== null && isDoubted(history, page, doubt)) return
   history.drift.fault ??= faultOf(history, record, marks, doubt)
-  if (page <= history.pages) reread(history, record)
   if (page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record, marks)
 }
@@ -76,12 +65,19 @@ function doubtOf(
 ): Doubt | null {
   const { page, events, has_more: hasMore } = record
   if (isLagging(history, record)) return 'lagging'
-  if (page <= history.pages) return null
-  const pages = earlierPages(history, page, marks)
-  const [first = page] = pages
-  const isSame = pages.every((one) => one === first)
-  if (isSame && history.read[first - 1]?.events === events) return 'repeated'
+  if (pageRepeatedBy(history, record, marks) !== null) return 'repeated'
   return events === 0 && (hasMore || page > 1) ? 'empty' : null
+}
+
+/** The earlier page on which all of its events were seen, and no others; null if there is none. */
+function pageRepeatedBy(
+  { read, drift }: BatchHistory,
+  { page, events }: PageReceived,
+  marks: readonly EventMark[],
+): number | null {
+  const [first = page, ...others] = new Set(marks.map(({ key }) => drift.met.get(key)?.page))
+  const isSame = others.length === 0 && first < page && read[first - 1]?.events === events
+  return isSame ? first : null
 }
 
 // The first answer of a process has no predecessor: the last page of the previous process counts if its clocks agreed.
@@ -104,47 +100,21 @@ export function refetchCount({ pages, drift: { doubted } }: BatchHistory): numbe
   return doubted.page === pages + 1 ? doubted.times : 0
 }
 
-/** The earlier pages on which its events were seen, in their order; empty if one of them was on no page. */
-export function earlierPages(
-  { drift }: BatchHistory,
-  page: number,
-  marks: readonly EventMark[],
-): number[] {
-  const pages = marks.map(({ key }) => drift.met.get(key)?.page ?? page)
-  return pages.every((one) => one < page) ? pages : []
-}
-
 /** Why the pages with this one are not one list, whichever process read them; null if they may be. */
 function faultOf(
   history: BatchHistory,
-  { page, counted_by: countedBy = PAGE_EVENTS, has_more: hasMore }: PageReceived,
+  record: PageReceived,
   marks: readonly EventMark[],
   doubt: Doubt | null,
 ): string | null {
+  const { page, counted_by: countedBy = PAGE_EVENTS, has_more: hasMore } = record
   const before = (history.drift.countedBy ??= countedBy)
   if (doubt === 'lagging')
     return `page ${page} comes from a clock behind that of other pages, even after ${ASKED_AGAIN.lagging + 1} requests`
   if (doubt === 'repeated')
-    return `page ${page} is page ${earlierPages(history, page, marks)[0]} again, even after two requests`
+    return `page ${page} is page ${pageRepeatedBy(history, record, marks)} again, even after two requests`
   if (countedBy === before || (!hasMore && countedBy < before)) return null
   return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
-}
-
-/**
- * The first page of those that have to be read again, a second after the last one was, because events left the window
- * in the very second of the last page. Null when no boundary is unverified, and before the batch was read to its end.
- */
-export function pageAgain({ hasMore, read, drift }: BatchHistory): number | null {
-  const last = read.at(-1)
-  if (hasMore || last === undefined || drift.rereads >= REREADS_MAX) return null
-  const firsts = drift.leaving
-    .filter(({ leavesAt }) => leavesAt >= last.serverAt && leavesAt < last.serverAt + SECOND)
-    .flatMap(({ page }) => {
-      const below = read.findIndex(({ serverAt }, i) => i >= page && serverAt === last.serverAt)
-      return below < 0 ? [] : below
-    })
-  // An index counts from 0: it is the number of the page above.
-  return firsts.length === 0 ? null : Math.min(...firsts)
 }
 
 // Chosen. Real lists repeat up to 7 % of their events.
@@ -161,7 +131,12 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const seq = (drift.seq += 1)
   const isAfterPause = serverAt - (read.at(-1)?.serverAt ?? 0) > PAUSE_MS
   const repeats = isAfterPause ? 0 : marks.filter((mark) => isRepeated(history, mark)).length
-  const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
+  // The service tells its time in whole seconds: in the second of the last page, events may still leave above it.
+  const isEnd = !record.has_more && drift.rereads < REREADS_MAX
+  const left = leftBefore(history, isEnd ? serverAt + SECOND : serverAt)
+  drift.isUnsure = left.some(({ at }) => at >= serverAt)
+  if (drift.isUnsure) drift.rereads += 1
+  const removals = [...left, ...meetEvents(history, page, marks)]
   read.push({
     events,
     repeats,
@@ -175,11 +150,10 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   noteLeaving(history, record, marks)
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
-  forgetLeaving(history, serverAt)
+  forgetLeaving(history, drift.isUnsure ? serverAt + SECOND : serverAt)
   rewindTo(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
 }
 
-/** Whether this version of an event is on a page of this reading. */
 function isRepeated({ read, drift }: BatchHistory, { key, detectedAt }: EventMark): boolean {
   const known = drift.met.get(key)
   return known?.detectedAt === detectedAt && read[known.page - 1]?.seq === known.seq
@@ -191,16 +165,6 @@ function isOutOfTime({ read }: BatchHistory, { clocks }: PageReceived): boolean 
   return clocks?.wentBack !== undefined && last !== undefined && last.clocks?.wentBack === undefined
 }
 
-/** Drops the events that left in the second of the last page: the pages that they shifted are read again now. */
-function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceived): void {
-  const { read, drift } = history
-  drift.rereads += 1
-  const until = Math.min((read.at(-1)?.serverAt ?? 0) + SECOND, serverAt)
-  forgetLeaving(history, until)
-  rewindTo(history, page)
-}
-
-/** Drops `page` and all pages after it. */
 function rewindTo(history: BatchHistory, page: number): void {
   const { read, drift } = history
   const forgotten = read.splice(page - 1)

@@ -4,7 +4,6 @@ import type { Uptime } from '../support/clock.ts'
 import { obeyedWait } from '../support/waits.ts'
 import type { Paused } from './records.ts'
 
-/** A time that the service named. */
 export type Pause = Pick<Paused, 'at' | 'not_before' | 'uptime' | 'reason'>
 
 /** The two pauses that may last longest: the one with the latest end, and the last one. */
@@ -24,7 +23,6 @@ function endOf({ at, not_before: notBefore }: Pause): number {
 export interface Hold {
   /** Milliseconds since 1970 UTC; 0 if the service never named a time. */
   readonly until: number
-  /** The pause that lasts until then. */
   readonly pause: Pause | null
 }
 
@@ -48,7 +46,6 @@ export function holdOf(
   )
 }
 
-/** Only the time of {@link holdOf}. */
 export function pausedUntil(...of: Parameters<typeof holdOf>): number {
   return holdOf(...of).until
 }

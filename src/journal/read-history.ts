@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { crc32Hex } from '../support/hash.ts'
-import { emptyHistory, foldLoss, foldRecord, newerList, type History } from './history.ts'
+import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
 import { listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
@@ -17,13 +17,12 @@ import { SealListError, listedIn, sealsPath } from './seals.ts'
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 26
+const CHECKPOINT_FORMAT = 27
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
 type JournalFolder = { readonly folder: string }
 
-/** A history and the bytes of each segment that are in it. */
 interface Checkpoint {
   readonly history: History
   readonly positions: Map<string, number>
@@ -37,42 +36,6 @@ interface Checkpoint {
  */
 export function readHistory({ folder }: JournalFolder): History {
   return foldAll(folder).history
-}
-
-/** The newest suppression list that this process has found, and how far it has read each file. */
-interface ListNoted {
-  readonly positions: Map<string, number>
-  readonly inodes: Map<string, number>
-  list: History['suppression']
-}
-
-const listsNoted = new Map<string, ListNoted>()
-
-/**
- * The newest suppression list that a journal notes; null where there never was one. Every stage of a run asks for it:
- * after the first time, only newer records are read.
- * @throws JournalLossError as {@link readHistory} does, where this process reads the journal for the first time
- */
-export function notedList({ folder }: JournalFolder): History['suppression'] {
-  const known = listsNoted.get(folder)
-  // An erasure replaces the files of segments.
-  const isSame = ([segment, inode]: readonly [string, number]) => inodeOf(folder, segment) === inode
-  if (known === undefined || !fits(known, folder) || ![...known.inodes].every(isSame)) {
-    return foldAll(folder).history.suppression
-  }
-  const { positions, inodes } = known
-  for (const segment of listSegments(folder)) {
-    inodes.set(segment, inodeOf(folder, segment))
-    for (const { record, end } of readAfter(folder, segment, positions)) {
-      known.list = newerList(known.list, record)
-      positions.set(segment, end)
-    }
-  }
-  return known.list
-}
-
-function inodeOf(folder: string, segment: string): number {
-  return statSync(join(folder, segment), { throwIfNoEntry: false })?.ino ?? 0
 }
 
 /**
@@ -100,14 +63,9 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  const read =
-    kept?.losses === losses && fits(kept, folder)
-      ? foldSegments(folder, kept, only)
-      : foldSegments(folder, nothing, only, lost, gapsUpTo)
-  const positions = new Map(read.positions)
-  const inodes = new Map([...positions.keys()].map((one) => [one, inodeOf(folder, one)]))
-  listsNoted.set(folder, { positions, inodes, list: read.history.suppression })
-  return read
+  return kept?.losses === losses && fits(kept, folder)
+    ? foldSegments(folder, kept, only)
+    : foldSegments(folder, nothing, only, lost, gapsUpTo)
 }
 
 /**
@@ -171,7 +129,7 @@ function readCheckpoint(folder: string): Checkpoint | null {
   }
 }
 
-function fits({ positions }: Pick<Checkpoint, 'positions'>, folder: string): boolean {
+function fits({ positions }: Checkpoint, folder: string): boolean {
   const present = new Set(listSegments(folder))
   for (const [segment, bytes] of positions) {
     if (!present.has(segment)) return false

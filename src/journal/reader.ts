@@ -13,9 +13,8 @@ import {
   readdirSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
 import { packageVersion } from '../support/assets.ts'
-import { ConfigError, EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
+import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
@@ -32,11 +31,8 @@ export class JournalDamagedError extends JobtideError {
   }
 }
 
-/** The response to damage: throw it, or continue without everything after it. */
-export type OnDamage = (damage: JournalDamagedError) => void
-
-/** A journal segment was written by a later Jobtide, and this one cannot read it. */
-export class JournalTooNewError extends JobtideError {
+/** A journal segment was written by another version of Jobtide, and this one cannot read it. */
+export class JournalVersionError extends JobtideError {
   constructor(path: string, at: number, byWhom: string) {
     super(EXIT.usage, `journal segment ${path} was written by ${byWhom}`, {
       hint: 'Use the version that wrote it for this data directory. Nothing was changed.',
@@ -45,21 +41,22 @@ export class JournalTooNewError extends JobtideError {
   }
 }
 
-function tooNew(path: string, at: number, version: number): JournalTooNewError {
-  return new JournalTooNewError(
+function ofOtherFormat(path: string, at: number, version: number): JournalVersionError {
+  const age = version > VERSION ? 'a newer' : 'an older'
+  return new JournalVersionError(
     path,
     at,
-    `a newer Jobtide: its format at byte ${at} is ${version}, and this one reads ${VERSION}`,
+    `${age} Jobtide: its format at byte ${at} is ${version}, and this one reads ${VERSION}`,
   )
 }
 
 /** The segment's first record says which version wrote it. */
-function ofUnknownKind(path: string, file: number, at: number, kind: string): JournalTooNewError {
+function ofUnknownKind(path: string, file: number, at: number, kind: string): JournalVersionError {
   const first = frameAt(file, 0)
   const frame = first.kind === 'frame' ? first.frame : first
   const writer = 'writer' in frame ? frame.writer : undefined
   const version = writer === undefined ? 'a newer Jobtide' : `Jobtide ${writer}`
-  return new JournalTooNewError(
+  return new JournalVersionError(
     path,
     at,
     `${version}, and this is ${packageVersion()}, which does not know the kind ${kind} of the record at byte ${at}`,
@@ -74,32 +71,9 @@ export interface PlacedFrame extends Frame {
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
   return onDisk(`journal ${folder}`, () => {
-    const found = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
-    const files = found.filter((entry) => !entry.isDirectory() && !entry.isFIFO())
-    const names = files.map(({ name }) => name)
+    const names = existsSync(folder) ? readdirSync(folder) : []
     return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
   })
-}
-
-/**
- * Refuses a journal whose oldest segment has an older version of the format: that version can still read all of it.
- * @throws ConfigError
- */
-export function refuseOlderVersion(folder: string, [oldest]: readonly string[]): void {
-  if (oldest === undefined) return
-  const file = openForReading(join(folder, oldest))
-  try {
-    const version = /^J(\d+) /.exec(readAt(file, 0, FRAME_MAGIC.length).toString('latin1'))?.[1]
-    if (version === undefined || Number(version) >= VERSION) return
-    throw new ConfigError(
-      `the journal ${folder} was written by an older Jobtide: its format is ${version}, and this one reads ${VERSION}`,
-      {
-        hint: 'Nothing is lost, and nothing was changed. Use the version that wrote it, or name another folder with --data-dir.',
-      },
-    )
-  } finally {
-    closeSync(file)
-  }
 }
 
 const READ_BYTES = MIB
@@ -110,7 +84,7 @@ const LONGEST_SEAL_BYTES = 1_024
  * Reads the records of one segment from byte `from` on. Ends without an error before a torn record at the end of the
  * file. A payload is valid only until the next record is requested.
  * @throws JournalDamagedError when bytes that are not a record precede later records
- * @throws JournalTooNewError at a record of a later format, or of a kind that this version does not know
+ * @throws JournalVersionError at a record of another format, or of a kind that this version does not know
  */
 export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
   const file = openForReading(path)
@@ -125,7 +99,7 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
         bufferAt = at
         read = decodeFrame(buffer, 0)
       }
-      if (read.kind === 'newer') throw tooNew(path, at, read.version)
+      if (read.kind === 'foreign') throw ofOtherFormat(path, at, read.version)
       if (read.kind === 'unknown') throw ofUnknownKind(path, file, at, read.name)
       if (read.kind !== 'frame') {
         const reason = read.kind === 'broken' ? read.reason : 'the record is cut short'
@@ -143,7 +117,7 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
 
 /**
  * Whether the segment was closed properly: its last record is a seal. Reads the end of the file only.
- * @throws JournalTooNewError where that is a record of a later format
+ * @throws JournalVersionError where that is a record of another format
  */
 export function endsWithSeal(path: string): boolean {
   const file = openForReading(path)
@@ -155,7 +129,7 @@ export function endsWithSeal(path: string): boolean {
     const read = decodeFrame(tail, lastRecordAt)
     for (const { index } of tail.toString('latin1').matchAll(/(?<=^|\n)J\d/g)) {
       const later = decodeFrame(tail, index)
-      if (later.kind === 'newer') throw tooNew(path, tailAt + index, later.version)
+      if (later.kind === 'foreign') throw ofOtherFormat(path, tailAt + index, later.version)
     }
     return (
       read.kind === 'frame' &&
@@ -167,46 +141,31 @@ export function endsWithSeal(path: string): boolean {
   }
 }
 
-/** The whole records at the start of a segment. */
 export interface Prefix {
   readonly bytes: number
   readonly records: number
-  /** Whether the last of them is a seal. */
   readonly sealed: boolean
-  /** Whether more bytes follow that are not a record. */
-  readonly torn: boolean
+  /** What later records follow; null where at most a torn end follows. */
+  readonly damage: JournalDamagedError | null
 }
 
-/**
- * The whole records at the start of a segment.
- * @param onRecord called with each of them
- * @param onDamage called when records follow damage; they are left out if it returns
- * @throws JournalDamagedError there, by default
- */
+/** The whole records at the start of a segment. @param onRecord called with each of them */
 export function validPrefix(
   path: string,
   onRecord: (record: JournalRecord) => void = () => undefined,
-  onDamage: OnDamage = refuse,
 ): Prefix {
-  let bytes = 0
-  let records = 0
-  let sealed = false
+  let prefix: Prefix = { bytes: 0, records: 0, sealed: false, damage: null }
   try {
-    for (const frame of readSegment(path)) {
-      bytes = frame.end
-      records += 1
-      sealed = frame.record.kind === 'seal'
-      onRecord(frame.record)
+    for (const { record, end } of readSegment(path)) {
+      const sealed = record.kind === 'seal'
+      prefix = { bytes: end, records: prefix.records + 1, sealed, damage: null }
+      onRecord(record)
     }
   } catch (error) {
     if (!(error instanceof JournalDamagedError)) throw error
-    onDamage(error)
+    return { ...prefix, damage: error }
   }
-  return { bytes, records, sealed, torn: statSync(path).size > bytes }
-}
-
-export function refuse(damage: JournalDamagedError): never {
-  throw damage
+  return prefix
 }
 
 // A torn end is followed by no record that was written when it was on the disk. If one follows, bytes in the middle

@@ -28,7 +28,6 @@ export interface BatchRecord {
 
 /** Filters of a question about job changes: in the form and under the names of the service. */
 export interface Filters {
-  /** Words of the new title. */
   readonly title?: string
   /** A part of the name of the city that the person is in. */
   readonly geo_city?: string
@@ -48,9 +47,7 @@ export interface LookupRecord {
   readonly batch_id: string
   /** Names the request permanently; see lookupKey. */
   readonly lookup_key: string
-  /** Its subject, as the list spells it. */
   readonly subject: string
-  /** Its request without the page. */
   readonly request: Readonly<Record<string, unknown>>
 }
 
@@ -120,7 +117,6 @@ export interface QuestionFiltered extends OfRun<'question_filtered'> {
 
 /** The lookups of a run of `kind: collect` are planned. Payload: JSON of `LookupRecord[]`. */
 export interface LookupsPlanned extends OfRun<'lookups_planned'> {
-  /** The name of a file in src/api/endpoints. */
   readonly endpoint: string
 }
 
@@ -201,7 +197,6 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly outcome: 'found' | 'absent' | 'later' | 'refused'
   /** Why it was refused, in the service's words; absent for any other. */
   readonly reason?: string
-  /** Items in it. */
   readonly items: number
   /** The credits in doubt; absent for 10. */
   readonly price?: number
@@ -281,7 +276,6 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
  */
 export type OrganizationsSalvaged = Of<'organizations_salvaged'>
 
-/** When an organisation was read to its end, and what of; instants are milliseconds since 1970 UTC. */
 export interface SalvagedOrganization {
   /** Its id, or the URL or slug it was asked by until the id is known. */
   readonly name: string
@@ -347,7 +341,6 @@ export interface SuppressionChanged extends Of<'suppression_changed'> {
   readonly mac: string
 }
 
-/** The last record of a segment that was closed properly. */
 export interface Seal extends Of<'seal'> {
   readonly records: number
   /** SHA-256 of every byte of the segment before this record. */

@@ -10,16 +10,22 @@ import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary, lossText, withoutKept } from './held.ts'
-import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
+import {
+  JournalLossError,
+  SegmentSummary,
+  checkSegments,
+  damagesOf,
+  fileState,
+  lossText,
+  withoutKept,
+  type Damage,
+} from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
-  type OnDamage,
+  type JournalDamagedError,
   type Prefix,
   listSegments,
   piecesOf,
-  refuse,
-  refuseOlderVersion,
   validPrefix,
 } from './reader.ts'
 import {
@@ -57,7 +63,9 @@ export function recoverSegments(
     checkSegments(folder, 'ends')
     const damages = damagesOf(folder, openIn(folder), 'bytes')
     if (damages.length > 0) throw new JournalLossError(folder, damages)
-    closeSegments(folder, clock, refuse)
+    closeSegments(folder, clock, (damage) => {
+      throw damage
+    })
   }
   removeMarks(folder)
   return accepted
@@ -74,11 +82,12 @@ function makeCertain(folder: string): void {
   })
 }
 
-/** The marks of segments that are not listed. */
 function openIn(folder: string): SealedSegment[] {
   const listed = listedIn(folder, 'refuse')
   return [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
 }
+
+type OnDamage = (damage: JournalDamagedError) => void
 
 function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   const listed = listedIn(folder, 'refuse')
@@ -98,7 +107,8 @@ type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
  */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new SegmentSummary()
-  const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
+  const prefix = validPrefix(path, (record) => holdings.add(record))
+  if (prefix.damage !== null) onDamage(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null
@@ -124,7 +134,6 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
  * the lost part of their plans is not always known. Stopped at any point, it can be called again.
  */
 function acceptLosses(folder: string, clock: Clock): string[] {
-  refuseOlderVersion(folder, listSegments(folder))
   const accepted: string[] = []
   if (!isListWhole(folder)) {
     const listed = listedIn(folder, 'skip')
@@ -174,7 +183,6 @@ function isListWhole(folder: string): boolean {
   }
 }
 
-/** Notes that all existing runs may have lost records. */
 function noteGaps(folder: string): void {
   appendSeal(folder, gapsLine(folder, listedIn(folder, 'refuse')))
 }

@@ -13,7 +13,6 @@ export interface RunHistory extends Counts {
   questionSha256: string
   /** By batch_id. Empty once the run cannot be resumed: years of nights must fit into memory. */
   readonly batches: Map<string, BatchHistory>
-  /** Like batches, for a run of `kind: collect`. */
   readonly lookups: Map<string, LookupHistory>
   /** True once its batches were dropped: later records, from a process that lost its lock, only count. */
   isForgotten: boolean
@@ -70,13 +69,11 @@ export function lostRun(runId: string): RunHistory {
   return newRunHistory(started, [], true)
 }
 
-/** Adds unread batches to a run. */
 export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): void {
   for (const batch of batches) run.batches.set(batch.batch_id, newBatchHistory(batch))
   run.batchesPlanned += batches.length
 }
 
-/** Adds unanswered lookups to a run. */
 export function addLookups(run: RunHistory, lookups: readonly LookupRecord[]): void {
   for (const lookup of lookups) run.lookups.set(lookup.batch_id, newLookupHistory(lookup))
   run.batchesPlanned += lookups.length
@@ -87,7 +84,6 @@ export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
   return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
 }
 
-/** Drops the batches of a run that cannot be resumed. */
 export function forgetBatches(run: RunHistory): void {
   run.batches.clear()
   run.lookups.clear()

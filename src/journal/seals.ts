@@ -29,7 +29,7 @@ import {
   systemCode,
 } from '../support/errors.ts'
 import { crc32Hex } from '../support/hash.ts'
-import type { HeldRun } from './held.ts'
+import type { HeldRun } from './loss.ts'
 
 const VERSION = 1
 const HEADER = `jobtide seals ${VERSION}`
@@ -41,7 +41,6 @@ const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
 const ZEROED_END = /\0[^\n]*$/
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
-/** The state of a file: its bytes and their SHA-256. */
 export interface FileState {
   readonly bytes: number
   readonly sha256: string | null
@@ -137,7 +136,6 @@ function readLine(line: string): SealLine | 'torn' | 'damaged' {
   return checksum === crc32Hex(json) ? (JSON.parse(json) as SealLine) : 'damaged'
 }
 
-/** Creates a missing list, empty. */
 export function createSeals(folder: string): void {
   createFile(sealsPath(folder), HEADER)
 }
@@ -183,7 +181,6 @@ export function appendSeal(folder: string, line: SealLine): void {
   }
 }
 
-/** A line, with the line feed before it. */
 function lineOf(line: SealLine): string {
   const json = JSON.stringify(line)
   return `\n${crc32Hex(json)} ${Buffer.byteLength(json)} ${json}`

@@ -84,7 +84,6 @@ export function addCounts(sum: Counts, added: Readonly<Counts>, times: 1 | -1 = 
   for (const name of Object.keys(noCounts()) as (keyof Counts)[]) sum[name] += times * added[name]
 }
 
-/** The contribution of a record to the ledger of its run. */
 export interface Cost {
   readonly run_id: string
   /** When the request was sent: everything about it counts on that day. */

@@ -3,8 +3,7 @@
  * pages. They are gathered until a chunk is worth a transaction. facts.ts stores the totals (runs, coverage, ids).
  */
 
-import { coveredBy } from '../journal/coverage.ts'
-import { filtersText } from '../journal/filters.ts'
+import { coveredBy, filtersText } from '../journal/coverage.ts'
 import { addedBatches, payloadOf } from '../journal/history.ts'
 import { CREDITS_PER_PAGE, isUnexpectedCharge } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { HANDLES } from '../api/endpoints/endpoints.ts'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
-import { notedList } from '../journal/read-history.ts'
+import { readHistory } from '../journal/read-history.ts'
 import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { StorageError, onDisk } from '../support/errors.ts'
@@ -159,7 +159,7 @@ export async function suppress(
   { profileIds, pages: pageTexts = [], eventsBefore }: Erasable,
   nowMs: number,
 ): Promise<{ readonly people: string[]; readonly list: ListMark | null }> {
-  const noted = notedList(journal)
+  const noted = readHistory(journal).suppression
   let list = readList(journal, noted)
   const { key, people, pages, events_before: before } = list ?? emptyList()
   const hashes = profileIds.map((id) => personHash(key, id))
@@ -198,7 +198,10 @@ function emptyList(): Content {
 }
 
 /** The list next to a journal; null if there never was one. */
-function readList(journal: Journal, noted: ListMark | null = notedList(journal)): List | null {
+function readList(
+  journal: Journal,
+  noted: ListMark | null = readHistory(journal).suppression,
+): List | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
   const ofJournal = noted === null ? [] : [{ by: 'the journal', ...noted }]

@@ -43,7 +43,7 @@ export interface CollectPlan {
 export function planCollection(
   { endpoint, lookups, refreshMs, pages, repeatsRefused }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,
-  declared: Pick<Endpoint, 'price' | 'pages' | 'isOnePage'>,
+  declared: Pick<Endpoint, 'price' | 'pages'>,
   nowMs: number,
 ): CollectPlan {
   const due: LookupRecord[] = []
@@ -60,9 +60,8 @@ export function planCollection(
     const batchId = String(due.length + 1).padStart(6, '0')
     due.push({ batch_id: batchId, lookup_key: key, subject, request })
     const { least, most } = declared.price(request)
-    const isList = declared.pages !== null && declared.isOnePage?.(request) !== true
     price.least += least
-    price.most += most * (isList ? pages : 1)
+    price.most += most * (declared.pages === null ? 1 : pages)
   }
   return { lookups: due, fresh: lookups.length - due.length, absent, price }
 }

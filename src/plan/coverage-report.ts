@@ -3,8 +3,14 @@
  * at" is time that no completely read batch covers. It never counts as "no change".
  */
 
-import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
-import { filtersText, inQuestion } from '../journal/filters.ts'
+import {
+  isConfirmed,
+  startOf,
+  type CoveredInterval,
+  type Stretch,
+  filtersText,
+  inQuestion,
+} from '../journal/coverage.ts'
 import { canonicalName } from '../journal/history.ts'
 import {
   EVENT_TYPES,

@@ -5,7 +5,7 @@
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import type { Sightings } from '../journal/sightings.ts'
+import type { Sightings } from '../journal/coverage.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { sum } from '../support/numbers.ts'
 

@@ -4,8 +4,12 @@
  * from the journal.
  */
 
-import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'
-import { inQuestion } from '../journal/filters.ts'
+import {
+  isConfirmed,
+  readIntervals,
+  type CoveredInterval,
+  inQuestion,
+} from '../journal/coverage.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import type { BatchRecord, Filters, OrganizationRef } from '../journal/records.ts'
 import { hasLostRecords } from '../journal/run-history.ts'

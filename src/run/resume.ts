@@ -2,7 +2,7 @@
 
 import { pagesToBuy } from '../extract/projection.ts'
 import { serviceTime } from '../journal/clock-history.ts'
-import { filtersText, inQuestion } from '../journal/filters.ts'
+import { filtersText, inQuestion } from '../journal/coverage.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { isResumable, type OrganizationRef, type BatchRecord } from '../journal/records.ts'

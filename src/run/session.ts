@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { deliveriesIn, filesOfInbox, leftInInbox } from '../inbox/inbox.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { JournalRecord, SpentBefore } from '../journal/records.ts'
-import { notedList, readHistory, saveCheckpoint } from '../journal/read-history.ts'
+import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import { validPrefix } from '../journal/reader.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { addSpentBefore, type History } from '../journal/history.ts'
@@ -74,10 +74,10 @@ export async function withJournal<T>(
   try {
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
-    if (losses === 'refuse') notedList(journal)
+    if (losses === 'refuse') readHistory(journal)
     else {
       for (const segment of journal.segments()) {
-        validPrefix(join(journal.folder, segment), undefined, () => undefined)
+        validPrefix(join(journal.folder, segment))
       }
     }
     const before = WRITES_JOURNAL_ALONE.has(request.command)

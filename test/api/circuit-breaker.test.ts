@@ -27,26 +27,6 @@ async function sendInOrder(
 }
 
 const times = (count: number, outcome: RequestOutcome) => Array<RequestOutcome>(count).fill(outcome)
-const oneIn = (n: number) =>
-  Array.from({ length: 200 }, (_, i): RequestOutcome => (i % n === 0 ? 'failed' : 'answered'))
-
-describe('the share of requests that failed lately', () => {
-  it.each([
-    ['0 %', times(200, 'answered'), 32, 32],
-    ['12.5 %', oneIn(8), 6, 12],
-    ['50 %', oneIn(2), 1, 3],
-    ['0 % after 50 %', [...oneIn(2), ...times(60, 'answered')], 30, 32],
-    ['0 %, but all are told to wait', times(200, 'deferred'), 32, 32],
-  ] as const)('%s: of 32 requests are in flight at a time', async (_, outcomes, least, most) => {
-    const clock = virtualClock()
-    const pacer = new Pacer(clock, null, Infinity)
-    await sendInOrder(clock, pacer, outcomes)
-    const through = await permitsNow(clock, pacer, 32)
-    await clock.advance(SECOND)
-    expect(through.length).toBeGreaterThanOrEqual(least)
-    expect(through.length).toBeLessThanOrEqual(most)
-  })
-})
 
 describe('the circuit breaker', () => {
   it('opens after 5 consecutive failures, then sends 1 request every 30 s until 1 is answered', async () => {

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ENDPOINTS } from '../../src/api/endpoints/endpoints.ts'
-import { filterValuesIn } from '../../src/api/endpoints/people-filters.ts'
+import { filterValuesIn } from '../../src/api/endpoints/people.ts'
 import type { EndpointAnswer, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
 import { send, sourceOf } from './served-fixture.ts'
@@ -354,26 +354,5 @@ describe('a request', () => {
       company_linkedin_urls: [{ value: PAGE, exclude: true }],
     })
     expect(JSON.stringify(companies.json)).not.toContain(`"company":"${organization?.name}"`)
-  })
-
-  it('lists filters that the service does not recognise', () => {
-    const { json } = ask('people-search', { company_linkedin_urls: ['nobody', PAGE] })
-    expect(json).toMatchObject({ filter_errors: ['nobody'] })
-  })
-})
-
-describe('errors of every endpoint', () => {
-  const [name, request] = ['company-search', {}]
-  it('are 401 without a known key, 403 without the plan, and 429 beyond its limit', () => {
-    expect(ask(name, request, 1, serviceWith({ apiKeys: ['another'] }))).toMatchObject({
-      status: 401,
-      charged: 0,
-    })
-    const withoutPlan = ask(name, request, 1, serviceWith({ faults: [{ status: 403 }] }))
-    expect(withoutPlan).toMatchObject({ status: 403, charged: 0 })
-    const narrow = serviceWith({ rateLimit: { requests: 1, windowMs: 1_000 } })
-    expect(ask(name, request, 1, narrow).status).toBe(200)
-    const full = ask(name, request, 1, narrow)
-    expect(full).toMatchObject({ status: 429, charged: 0 })
   })
 })

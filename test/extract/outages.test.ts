@@ -9,10 +9,8 @@ import { sum } from '../../src/support/numbers.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
 import {
   aPageBuyer,
-  aRun,
   aService,
   batchOf,
-  batchesOf,
   errorOf,
   memoryJournal,
   type AccountedRequest,
@@ -91,25 +89,6 @@ function flaky(seed: number, share: number, of: readonly Answered[]) {
 }
 
 const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
-
-describe('a service that accepts requests and never answers', () => {
-  it('is reported as silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
-    const service = aService(({ nth }) => (nth <= 4 ? { takesMs: 30 * SECOND, status: null } : {}))
-    const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
-    await run.extract()
-    const said = run.log.filter(({ msg }) => msg === 'still_waiting')
-    expect(said).toMatchObject([{ waited_ms: 5_000, url: 'https://service.example' }])
-    const isEarly = run.log.findIndex(({ msg }) => msg === 'retry') > run.log.indexOf(said[0]!)
-    expect(isEarly).toBe(true)
-  })
-
-  it('is not reported as silent if each answer takes 4 s', async () => {
-    const service = aService(() => ({ takesMs: 4 * SECOND }))
-    const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c']))
-    await run.extract({ concurrency: 1 })
-    expect(run.log.filter(({ msg }) => msg === 'still_waiting')).toEqual([])
-  })
-})
 
 describe('a service that fails at random slows a run down but does not end it', () => {
   it.each([

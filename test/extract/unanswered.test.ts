@@ -1,7 +1,7 @@
 /** Items that are never answered among items that are: how a run treats them, and with how many requests. */
 
 import { describe, expect, it } from 'vitest'
-import { companySearch } from '../../src/api/endpoints/company-search.ts'
+import { companySearch } from '../../src/api/endpoints/companies.ts'
 import { jobDetails } from '../../src/api/endpoints/job-details.ts'
 import { Pacer } from '../../src/api/pacer.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'

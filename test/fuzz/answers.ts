@@ -4,13 +4,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import {
-  errorMessage,
-  parseEvent,
-  parsePage,
-  partsOfEvent,
-  unknownFields,
-} from '../../src/api/schemas.ts'
+import { errorMessage, parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
+import { eventFacts } from '../../src/extract/page-record.ts'
 import { NoAnswerError, createTransport, type Answer } from '../../src/api/transport.ts'
 import { pausedUntil } from '../../src/journal/pauses.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -148,7 +143,7 @@ function checkAnswer({ status, headers, body }: Answer, input: Buffer): void {
   claim(page.page >= 1, `page ${page.page}`)
   for (const event of page.events) {
     const parsed = parseEvent(event)
-    partsOfEvent(event)
+    eventFacts(event)
     unknownFields(event)
     receivedJson(event)
     if (typeof parsed === 'string') continue

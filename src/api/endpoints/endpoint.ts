@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 /** An endpoint that pipelines of `kind: collect` ask. */
 export interface Endpoint {
-  /** Its name in pipeline files and tables, and the name of its file. */
+  /** Its name in pipeline files and tables. */
   readonly name: string
   readonly path: string
   /** For a GET endpoint: path and query of a request, which has no body. */
@@ -25,8 +25,6 @@ export interface Endpoint {
   readonly secret?: string
   /** The member that asks for a page; null if every answer is complete. */
   readonly pages: string | null
-  /** For an endpoint with pages: whether this request has a single page. */
-  readonly isOnePage?: (request: LookupRequest) => boolean
   /** Statuses other than 200 that are answers. */
   readonly statuses?: readonly number[]
   /** The possible price of a page, by the price list. */
@@ -43,7 +41,6 @@ export interface Endpoint {
 
 export type LookupRequest = Readonly<Record<string, unknown>>
 
-/** The content of an answer. */
 export interface AskedFor {
   readonly request: LookupRequest
   /** From 1. */
@@ -75,7 +72,6 @@ export interface EndpointAnswer {
   readonly total?: number | null
   /** The charge as the service sent it. */
   readonly creditsSent: unknown
-  /** The expected charge for this answer. */
   readonly price: PriceRange
 }
 
@@ -99,15 +95,10 @@ export function pageOfList(
 
 const NOT_THERE = { outcome: 'absent', items: 0, next: null } as const
 
-/** The fields of an answer about one item that exists. */
 export const ONE_THING = { outcome: 'found', items: 1, next: null } as const
 
 // With status 200: "not found" and "took too long".
-const failedSchema = z.looseObject({
-  error: z.string(),
-  retryable: z.boolean(),
-  credit_used: z.unknown().optional(),
-})
+const failedSchema = z.looseObject({ error: z.string(), retryable: z.boolean() })
 
 // A page of job changes never has this either.
 const noSuccessSchema = z.looseObject({
@@ -116,10 +107,11 @@ const noSuccessSchema = z.looseObject({
 })
 
 interface Shape<Found> {
-  /** For an answer that has the requested data. */
   readonly schema: z.ZodType<Found>
   /** Whether it is a search: without results it answers with an empty list, and an error is never a result. */
   readonly isSearch?: true
+  /** Whether the documented envelope lacks the charge: one that is not sent counts as the price. */
+  readonly isChargeUnsaid?: true
   /**
    * The possible charge for "not found". An answer with another status than 200, or one that can be requested again, is
    * free.
@@ -130,25 +122,59 @@ interface Shape<Found> {
 }
 
 /** Reads an answer with data, or one that says why it has none. */
-export function reading<Found extends { readonly credit_used?: unknown }>(
-  { schema, absent, otherwise, isSearch }: Shape<Found>,
-  answerOf: (
-    found: Found,
-    asked: AskedFor,
-  ) => Omit<EndpointAnswer, 'creditsSent'> & { creditsSent?: unknown },
+export function reading<Found>(
+  { schema, absent, otherwise, isSearch, isChargeUnsaid }: Shape<Found>,
+  answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,
 ): Endpoint['read'] {
   return (json, asked) => {
     if (asked.status !== 200) return { ...NOT_THERE, creditsSent: 0, price: exactly(0) }
     const { data: noSuccess } = noSuccessSchema.safeParse(json)
-    const found = noSuccess === undefined ? schema.safeParse(json).data : undefined
-    if (found !== undefined) return { creditsSent: found.credit_used, ...answerOf(found, asked) }
+    const found = noSuccess === undefined ? schema.safeParse(json) : undefined
+    const sent: unknown = Object(json).credit_used
+    if (found?.success) {
+      const answer = answerOf(found.data, asked)
+      return { ...answer, creditsSent: isChargeUnsaid ? (sent ?? answer.price.most) : sent }
+    }
     const { data: failed } = failedSchema.safeParse(json)
     if (failed === undefined) return noSuccess ? `no success: ${noSuccess.message}` : otherwise
-    const { retryable, credit_used: creditsSent, error: reason } = failed
-    if (retryable) return { ...NOT_THERE, outcome: 'later', creditsSent, price: exactly(0) }
+    const { retryable, error: reason } = failed
+    if (retryable) return { ...NOT_THERE, outcome: 'later', creditsSent: sent, price: exactly(0) }
     const refused = isSearch ? ({ outcome: 'refused', reason } as const) : {}
-    return { ...NOT_THERE, ...refused, creditsSent, price: absent }
+    return { ...NOT_THERE, ...refused, creditsSent: sent, price: absent }
   }
+}
+
+/** A number that may be missing or malformed: a paid answer is not refused for it. */
+export const optionalCount = z.int().min(0).nullish().catch(null)
+
+// For companies and posts the price list says 10, the service's example 5. The ledger books what credit_used says.
+const SEARCH_PAGE = { least: 5, most: 10 }
+// Nor does the documentation say whether a page without results, or the reason why there are none, is charged.
+const EMPTY_PAGE = { least: 0, most: 10 }
+
+const pricedSchema = z.looseObject({
+  data: z.looseObject({
+    items: z.array(z.unknown()),
+    total: optionalCount,
+    total_pages: optionalCount,
+  }),
+})
+
+/** What the searches of companies and posts share: the envelope, and the price of a page. */
+export const pricedSearch: Pick<Endpoint, 'price' | 'read'> = {
+  price: () => SEARCH_PAGE,
+  read: reading(
+    {
+      schema: pricedSchema,
+      isSearch: true,
+      absent: EMPTY_PAGE,
+      otherwise: 'it has no items in data',
+    },
+    ({ data: { items, total, total_pages: pages } }, asked) => ({
+      ...pageOfList(asked, items.length, total, pages),
+      price: items.length === 0 ? EMPTY_PAGE : SEARCH_PAGE,
+    }),
+  ),
 }
 
 /** Filters that a search ignored because it did not recognise them, as text; the service may send objects. */
@@ -158,13 +184,9 @@ export function filterErrorsIn(json: unknown): string[] {
   return [...new Set(named.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))]
 }
 
-/** A known price. */
 export function exactly(credits: number): PriceRange {
   return { least: credits, most: credits }
 }
-
-/** A number that may be missing or malformed: a paid answer is not refused for it. */
-export const optionalCount = z.int().min(0).nullish().catch(null)
 
 /** True or false, from YAML or from a command line. */
 export const flag = z.union(
@@ -172,7 +194,6 @@ export const flag = z.union(
   { error: 'expected true or false' },
 )
 
-/** One value or a list. */
 export function listOf<Value extends z.ZodType>(value: Value, error: string) {
   return z.union([z.array(value).min(1), value.transform((one) => [one])], { error })
 }

@@ -1,16 +1,11 @@
 /** The endpoints that `kind: collect` can ask, by name. */
 
-import { companyProfile } from './company-profile.ts'
-import { companySearch } from './company-search.ts'
+import { companyProfile, companySearch } from './companies.ts'
 import type { Endpoint } from './endpoint.ts'
 import { jobDetails } from './job-details.ts'
-import { peopleFilters } from './people-filters.ts'
-import { peopleSearch } from './people-search.ts'
-import { postDetails } from './post-details.ts'
-import { postReposts } from './post-reposts.ts'
-import { postSearch } from './post-search.ts'
+import { peopleFilters, peopleSearch, suggest } from './people.ts'
+import { postDetails, postReposts, postSearch } from './posts.ts'
 import { signalCreate } from './signal-create.ts'
-import { suggest } from './suggest.ts'
 
 const ALL: readonly Endpoint[] = [
   companyProfile,

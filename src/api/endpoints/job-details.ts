@@ -25,7 +25,6 @@ const jobId = z.string().transform((text, context) => {
 
 const schema = z.looseObject({
   data: z.looseObject({ job_posting_id: z.string(), hiring_team: z.unknown().optional() }),
-  credit_used: z.unknown().optional(),
 })
 
 export const jobDetails: Endpoint = {

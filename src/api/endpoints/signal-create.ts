@@ -7,10 +7,7 @@ const PROFILE_CREDITS = 1
 
 const url = z.url({ protocol: /^https?$/, error: 'expected an address' })
 
-const schema = z.looseObject({
-  message: z.looseObject({ signal_id: z.string().min(1) }),
-  credit_used: z.unknown().optional(),
-})
+const schema = z.looseObject({ message: z.looseObject({ signal_id: z.string().min(1) }) })
 
 // Not `new_signal`: if an answer is lost, the repeated request would create a second signal. Name another one by
 // signal_id.
@@ -38,10 +35,12 @@ export const signalCreate: Endpoint = {
   }),
 
   read: reading(
-    { schema, absent: exactly(0), otherwise: 'it has no signal_id in message' },
-    ({ credit_used }, { request }) => {
-      const price = signalCreate.price(request)
-      return { ...ONE_THING, creditsSent: credit_used ?? price.most, price }
+    {
+      schema,
+      isChargeUnsaid: true,
+      absent: exactly(0),
+      otherwise: 'it has no signal_id in message',
     },
+    (_, { request }) => ({ ...ONE_THING, price: signalCreate.price(request) }),
   ),
 }

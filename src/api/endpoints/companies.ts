@@ -1,7 +1,17 @@
-/** A company's page: who it is, how many people it has, where it is, and who owns it. */
+/** Endpoints about companies: a company's page, and the search for companies. */
 
 import { z } from 'zod'
-import { ONE_THING, exactly, flag, reading, type Endpoint, type LookupRequest } from './endpoint.ts'
+import {
+  ONE_THING,
+  exactly,
+  flag,
+  listOf,
+  numericId,
+  pricedSearch,
+  reading,
+  type Endpoint,
+  type LookupRequest,
+} from './endpoint.ts'
 
 const PROFILE_CREDITS = 1
 const INSIGHTS_CREDITS = 10
@@ -17,11 +27,9 @@ const part = z
   .catch(null)
   .transform((value) => value ?? null)
 
-const schema = z.looseObject({
-  message: z.looseObject({ insights: part, funding_rounds: part }),
-  credit_used: z.unknown().optional(),
-})
+const schema = z.looseObject({ message: z.looseObject({ insights: part, funding_rounds: part }) })
 
+/** A company's page: who it is, how many people it has, where it is, and who owns it. */
 export const companyProfile: Endpoint = {
   name: 'company-profile',
   path: '/api/v1/company',
@@ -59,4 +67,23 @@ function partsPrice(
 ): number {
   const ofInsights = insights === true && isThere('insights') ? INSIGHTS_CREDITS : 0
   return ofInsights + (funding === true && isThere('funding_rounds') ? FUNDING_CREDITS : 0)
+}
+
+/** B: 1 to 10 people, C: to 50, D: to 200, E: to 500, F: to 1,000, G: to 5,000, H: to 10,000, I: more. */
+const SIZES = ['B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'] as const
+
+/** Searches companies by keyword, size, industry, and whether they are hiring. */
+export const companySearch: Endpoint = {
+  name: 'company-search',
+  path: '/api/v1/company/search',
+  subject: 'keyword',
+  mayBeEmpty: true,
+  request: z.strictObject({
+    keyword: z.string().min(1).optional(),
+    company_sizes: listOf(z.enum(SIZES), `expected one or more of ${SIZES.join(', ')}`).optional(),
+    has_jobs: flag.optional(),
+    industries: listOf(numericId, 'expected ids, which are numbers').optional(),
+  }),
+  pages: 'page',
+  ...pricedSearch,
 }
