@@ -3,7 +3,7 @@
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
-import { MINUTE, SECOND } from '../support/units.ts'
+import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { obeyedWait } from '../support/waits.ts'
 
 /** Header names in lower case; a repeated header is an array. */
@@ -52,31 +52,55 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
   return wait === undefined ? undefined : Math.max(wait, SHORTEST_WAIT_MS)
 }
 
+/** Hours, minutes and seconds, as Go (`1h0m5s`) or ISO 8601 (`PT1H`) writes them. */
+const DURATION = /^(?:PT)?(?=\d)(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,7}(?:\.\d+)?)s)?$/i
+
 /**
  * `Retry-After` and `X-RateLimit-Reset` as found in the wild: seconds from now (below 1e7), epoch seconds (1e9 to
- * 1e10), epoch milliseconds (1e12 to 1e13), a date; anything else is ignored, and so is a time in the past.
+ * 1e10), epoch milliseconds (1e12 to 1e13), a duration with units, a date; anything else is ignored.
  */
 function parseWait(text: string | undefined, serverNow: number): number | undefined {
-  const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : null
-  if (value !== null && value < 1e7) return value * SECOND
-  const at = value === null ? parseDate(text ?? '') : parseEpoch(value)
+  if (text === undefined) return undefined
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const value = Number(text)
+    if (value < 1e7) return value * SECOND
+    if (value >= 1e9 && value < 1e10) return notPast(value * SECOND, serverNow)
+    if (value >= 1e12 && value < 1e13) return notPast(value, serverNow)
+    return undefined
+  }
+  const duration = DURATION.exec(text)
+  if (duration !== null) {
+    const [hours = 0, minutes = 0, seconds = 0] = duration.slice(1).map((part) => Number(part ?? 0))
+    return hours * HOUR + minutes * MINUTE + seconds * SECOND
+  }
+  return notPast(parseDate(text), serverNow)
+}
+
+// A time in the past is ignored: it does not say how long to wait.
+function notPast(at: number | undefined, serverNow: number): number | undefined {
   return at === undefined || at < serverNow ? undefined : at - serverNow
 }
 
-function parseEpoch(value: number): number | undefined {
-  if (value >= 1e9 && value < 1e10) return value * SECOND
-  return value >= 1e12 && value < 1e13 ? value : undefined
-}
-
-// Date.parse accepts nearly any text with a number in it ("wait 2030"), so it gets only dates as HTTP writes them, and
-// ISO 8601 with a zone.
-const DATES = [
-  /^[a-z]{3}, \d{2} [a-z]{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/i,
-  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i,
+// Date.parse accepts nearly any text with a number in it ("wait 2030"), and reads a date without a zone as local time.
+// So it gets only known shapes, always with a zone.
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?/
+const NAMED_DATES = [
+  // The preferred form of RFC 9110 §5.6.7 and the obsolete one of RFC 850.
+  /^[a-z]{3,9}, \d{1,2}[ -][a-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2}/i,
+  // The form of asctime, and that of JavaScript.
+  /^[a-z]{3} [a-z]{3} {1,2}\d{1,2} \d{2}:\d{2}:\d{2} \d{4}/i,
+  /^[a-z]{3} [a-z]{3} \d{2} \d{4} \d{2}:\d{2}:\d{2}/i,
 ]
+const ZONE = /^ ?(Z|UTC|GMT|(?:GMT)?[+-]\d{2}:?\d{2})(?: \([^)]*\))?$/i
 
 function parseDate(text: string): number | undefined {
-  const at = DATES.some((shape) => shape.test(text)) ? Date.parse(text) : Number.NaN
+  const isoDate = ISO_DATE.exec(text)?.[0]
+  const date = isoDate ?? NAMED_DATES.map((shape) => shape.exec(text)?.[0]).find(Boolean)
+  if (date === undefined) return undefined
+  const afterDate = text.slice(date.length)
+  const zone = afterDate === '' ? 'UTC' : ZONE.exec(afterDate)?.[1]
+  if (zone === undefined) return undefined
+  const at = Date.parse(`${isoDate === undefined ? date : date.replace(/T/i, ' ')} ${zone}`)
   return Number.isNaN(at) ? undefined : at
 }
 
@@ -89,6 +113,7 @@ export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
+/** The plan's limit as the answer states it; see RateReport. */
 export function rateReport(headers: Headers, nowMs: number): RateReport {
   const reset = headerOf(headers, 'x-ratelimit-reset')
   const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)
