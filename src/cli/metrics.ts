@@ -1,30 +1,29 @@
 /**
- * Computes the metrics of a data directory and its pipelines from the journal, without opening the warehouse. Pure, except
- * for file sizes.
+ * The metrics of a data directory and its pipelines, from the journal, without opening the warehouse. `metrics.prom` is
+ * written after a command that ran a pipeline, whatever its result.
  */
 
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { pausedUntil } from '../journal/pauses.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { listSegments } from '../journal/reader.ts'
-import {
-  CREDITS_PER_PAGE,
-  addCounts,
-  monthOf,
-  monthlyCredits,
-  noCounts,
-  type Counts,
-} from '../journal/spending.ts'
-import type { Labels, Metric } from '../observe/metrics.ts'
+import { CREDITS_PER_PAGE, addCounts, monthOf, monthlyCredits } from '../journal/spending.ts'
+import { noCounts, type Counts } from '../journal/spending.ts'
+import { prometheusText, type Labels, type Metric } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
-import { JUDGEMENT_IDS, concerns, runsOf } from '../plan/judge.ts'
+import { JUDGEMENT_IDS, concerns, ranAt, runsOf } from '../plan/judge.ts'
 import { backupStates } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
-import type { Freshness } from '../run/pipelines.ts'
+import { rememberNotBegun } from '../run/not-begun.ts'
+import { readFreshness, type Freshness } from '../run/pipelines.ts'
+import { packageVersion } from '../support/assets.ts'
+import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, JobtideError, isStop, messageOf } from '../support/errors.ts'
+import type { ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { packageVersion } from '../support/assets.ts'
+import type { Context } from './context.ts'
 
 /** The end of a command that should run a pipeline, even if no run began. */
 export interface Attempt {
@@ -219,4 +218,78 @@ function secondsOf(ms: number | null | undefined): number | null {
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Does `work`, and writes the metrics afterwards. @param named the pipeline, as it was named */
+export async function observed(
+  context: Context,
+  command: string,
+  named: string,
+  work: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.defect
+  const beganAt = context.clock.now()
+  try {
+    exitCode = await work()
+    return exitCode
+  } catch (error) {
+    if (error instanceof JobtideError) exitCode = error.exitCode
+    throw error
+  } finally {
+    await measure(context, command, named, exitCode, beganAt)
+  }
+}
+
+async function measure(
+  context: Context,
+  command: string,
+  named: string,
+  exitCode: ExitCode,
+  beganAt: number,
+): Promise<void> {
+  const { clock, directory, logger, logFields } = context
+  // Never creates a folder for metrics, because its name may be a typing error.
+  if (!existsSync(directory.root)) return
+  try {
+    const freshness = await freshnessWith(context, named)
+    const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
+    const hasBegun = ranAt(runsOf(freshness.history, name)) >= beganAt
+    if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStop(exitCode)) {
+      rememberNotBegun(directory, name, { at: clock.now(), exit_code: exitCode })
+    }
+    // A sample is not a run: the end of the last run and its alert remain.
+    const attempts = command === 'plan' ? [] : [[name, { exitCode, at: clock.now() }] as const]
+    writeMetrics(context, freshness, new Map(attempts))
+  } catch (error) {
+    logger[levelAfter(exitCode)]({ reason: messageOf(error) }, 'no_metrics')
+  }
+}
+
+/** Not a warning after a failure, so that the error of the run stays the last line on stderr. */
+function levelAfter(...exitCodes: readonly number[]): 'info' | 'warn' {
+  return exitCodes.every((code) => code === EXIT.done) ? 'warn' : 'info'
+}
+
+/** Reads the state of all pipelines in reach, and of `named` if its file can be read. */
+function freshnessWith({ directory, clock }: Context, named: string): Promise<Freshness> {
+  const scope = { directory, clock, withOthers: true, maxAgeMs: null }
+  return readFreshness({ ...scope, named: [named] }).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error
+    return readFreshness({ ...scope, named: [] })
+  })
+}
+
+/** Writes `metrics.prom` into the data directory. Logs a write error. @param attempts as in metricsOf */
+export function writeMetrics(
+  { directory, logger }: Context,
+  freshness: Freshness,
+  attempts: ReadonlyMap<string, Attempt>,
+): void {
+  try {
+    const text = prometheusText(metricsOf(freshness, directory, attempts))
+    writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
+  } catch (error) {
+    const level = levelAfter(...[...attempts.values()].map(({ exitCode }) => exitCode))
+    logger[level]({ reason: messageOf(error) }, 'no_metrics')
+  }
 }

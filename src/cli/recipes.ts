@@ -15,17 +15,15 @@ export interface Recipe {
   readonly name: string
   /** The question it answers. */
   readonly question: string
-  readonly parameters: readonly Parameter[]
+  /** A parameter without a default value is required. */
+  readonly parameters: readonly {
+    readonly name: string
+    readonly standard: string | null
+    readonly about: string
+  }[]
   /** Why it finds nothing where this table is empty. */
   readonly empty: { readonly table: string; readonly why: string } | null
   readonly sql: string
-}
-
-export interface Parameter {
-  readonly name: string
-  /** Its default value; null if it is required. */
-  readonly standard: string | null
-  readonly about: string
 }
 
 const FOLDER = join(sqlFolder, 'recipes')
@@ -127,9 +125,9 @@ function refuseUnknown(name: string, value: string, allowed: readonly (string | 
 function usageOf({ name, question, parameters }: Recipe): string {
   const given = parameters.map(
     ({ name: parameter, standard, about }) =>
-      `${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
+      ` ${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
   )
-  return `${question} jobtide query --recipe ${name}${given.length === 0 ? '' : ` ${given.join(' ')}`}`
+  return `${question} jobtide query --recipe ${name}${given.join('')}`
 }
 
 async function organizationId(warehouse: Warehouse, idOrName: string): Promise<string> {
