@@ -11,22 +11,11 @@ import { countText, numberText, sum } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
-/** The format of a cell for people. All but `text`, `id` and instants are right-aligned; an `id` and an instant are never cut. */
+/** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
-  | 'text'
-  | 'id'
-  | 'count'
-  | 'number'
-  | 'credits'
-  | 'about'
-  | 'price'
-  | 'bytes'
-  | 'duration'
-  | 'ago'
-  | 'instant'
-  | 'state'
+  'text' | 'id' | 'count' | 'number' | 'credits' | 'about' | 'price' | 'bytes' | 'instant' | 'state'
 
-/** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601; durations are milliseconds. */
+/** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601. */
 export type Cell = string | number | Date | null | undefined
 
 /** A column of a table: its heading, the key of a row or what to make of a row, and how it is shown (default `text`). */
@@ -140,10 +129,8 @@ const NUMBER_TEXTS: Readonly<Partial<Record<Kind, (value: number) => string>>> =
   about: aboutText,
   price: (value) => value.toFixed(2),
   bytes: bytesText,
-  duration: durationText,
-  ago: agoText,
 }
-const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago', 'state'])
+const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'state'])
 const WHOLE_KINDS: ReadonlySet<Kind | undefined> = new Set(['id', 'instant'])
 
 /**
