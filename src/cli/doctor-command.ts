@@ -5,7 +5,7 @@
 
 import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom, proxiesFrom, type ApiKey } from '../config.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
 import { holdOf, type Hold } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/clock-history.ts'
 import { finding, keepPause, look, machineFindings, pipelineFindings } from '../run/doctor.ts'
@@ -70,30 +70,20 @@ function factOf({ check, state, found, hint }: Finding): Fact {
 
 /** Checks address, key and proxy, and how the service answers a free request. */
 async function serviceFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
-  const { environment } = context
-  let baseUrl: string | null = null
-  let key: ApiKey | null = null
-  const address = await look('address', () => {
-    baseUrl = baseUrlFrom(environment)
-    return finding('address', 'ok', baseUrl)
-  })
-  const secret = await look('key', () => {
-    key = apiKeyFrom(environment)
-    context.scrubber.add(key.secret.reveal())
+  const { environment, scrubber } = context
+  const address = await look('address', () => finding('address', 'ok', baseUrlFrom(environment)))
+  const key = await look('key', () => {
+    const { secret, source, isWide } = apiKeyFrom(environment)
+    scrubber.add(secret.reveal())
     const hint = 'Give it mode 0600, or 0440 for a group.'
-    const found = `from ${key.source}${key.isWide ? ', which others may read or write' : ''}`
-    return finding('key', key.isWide ? 'warning' : 'ok', found, hint)
+    const found = `from ${source}${isWide ? ', which others may read or write' : ''}`
+    return finding('key', isWide ? 'warning' : 'ok', found, hint)
   })
-  if (baseUrl === null || key === null) return [address, secret]
-  return [address, secret, ...(await answerFindings(context, baseUrl, key, state))]
+  const isReady = address.state !== 'problem' && key.state !== 'problem'
+  return [address, key, ...(isReady ? await answerFindings(context, state) : [])]
 }
 
-async function answerFindings(
-  context: Context,
-  baseUrl: string,
-  { secret }: ApiKey,
-  state: Freshness | null,
-): Promise<Finding[]> {
+async function answerFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
   const { environment, clock, stop } = context
   // A request during a run would exceed its pace, and a request during a pause is what the service asked us to avoid.
   if (state !== null && state.working !== null) {
@@ -101,16 +91,22 @@ async function answerFindings(
   }
   const hold = state && holdOf(state.history, state.nowMs, clock.uptime?.() ?? null)
   if (hold !== null && hold.until > clock.now()) return [holdFinding(hold)]
-  let proxies: ReturnType<typeof proxiesFrom>
+  const baseUrl = baseUrlFrom(environment)
   const proxy = await look('proxy', () => {
-    proxies = proxiesFrom(environment, baseUrl)
-    const address = proxies?.https || proxies?.http
-    return finding('proxy', 'ok', address ? new URL(address).host : 'none')
+    const { https, http } = proxiesFrom(environment, baseUrl) ?? {}
+    const at = https || http
+    return finding('proxy', 'ok', at ? new URL(at).host : 'none')
   })
   if (proxy.state === 'problem') return [proxy]
-  const userAgent = `jobtide/${packageVersion()}`
-  const parts = { baseUrl, apiKey: secret, clock, connections: 1, userAgent }
-  const transport = createTransport({ ...parts, ...(proxies === undefined ? {} : { proxies }) })
+  const proxies = proxiesFrom(environment, baseUrl)
+  const transport = createTransport({
+    baseUrl,
+    apiKey: apiKeyFrom(environment).secret,
+    clock,
+    connections: 1,
+    userAgent: `jobtide/${packageVersion()}`,
+    ...(proxies && { proxies }),
+  })
   const beganAt = clock.monotonic()
   try {
     const answer = await askForFree(transport, baseUrl, stop)

@@ -1,6 +1,6 @@
 /** The list of recipes in docs/recipes.md, made of their heads. */
 
-import { readRecipe, recipeNames, type Recipe } from '../../src/cli/recipes.ts'
+import { readRecipe, recipeNames, type Recipe } from '../../src/cli/query-command.ts'
 import { wrapped } from './tables-page.ts'
 
 /** A parameter of this many recipes is explained once, above them. */
