@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { CommonOptions, Start } from './context.ts'
 import {
-  AGAIN_OPTION,
+  BUYING_OPTIONS,
   COMMON_OPTIONS,
   CREDIT_GROUPS,
   DIGEST_FORMATS,
@@ -22,410 +22,366 @@ import {
   toOption,
   wholeNumber,
   type Declaration,
-  type OptionDeclaration,
+  type Options,
 } from './options.ts'
 
 const SNAPSHOT =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
 const MOST_ROWS_SHOWN = 10_000
 
-const WINDOW_OPTIONS: readonly OptionDeclaration[] = [
-  ['--week', 'the last whole week, Monday to Sunday (default)'],
-  ['--days <n>', 'the last n days up to now', wholeNumber(1, 100_000)],
-  ['--from <date>', 'first day, such as 2026-11-01'],
-  ['--to <date>', 'last day, included (default: now)'],
-  ['--organizations <file>', 'only the organisations in this list'],
-]
+const WINDOW_OPTIONS: Options = {
+  '--week': 'the last whole week, Monday to Sunday (default)',
+  '--days <n>': ['the last n days up to now', wholeNumber(1, 100_000)],
+  '--from <date>': 'first day, such as 2026-11-01',
+  '--to <date>': 'last day, included (default: now)',
+  '--organizations <file>': 'only the organisations in this list',
+}
 
 /** In the order of "jobtide --help". */
-export const COMMANDS: readonly Declaration[] = [
-  {
-    name: 'demo',
+export const COMMANDS: Readonly<Record<string, Declaration>> = {
+  demo: {
     about: 'try everything on this machine: no account, no network',
     import: async () => (await import('./demo-command.ts')).demoCommand,
   },
-  {
-    name: 'run',
+  run: {
     about: 'plan, extract, load, build and publish a pipeline',
-    arguments: [['<pipeline>', PIPELINE]],
-    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
+    arguments: { '<pipeline>': PIPELINE },
+    options: { ...BUYING_OPTIONS, ...GUARD_OPTIONS },
     import: async () => (await import('./service-commands.ts')).runCommand,
   },
-  {
-    name: 'backfill',
+  backfill: {
     about: 'run a pipeline over a long window',
-    arguments: [['[pipeline]', `${PIPELINE}; default: backfill`]],
-    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
+    arguments: { '[pipeline]': `${PIPELINE}; default: backfill` },
+    options: { ...BUYING_OPTIONS, ...GUARD_OPTIONS },
     import: async () => (await import('./service-commands.ts')).backfillCommand,
   },
-  {
-    name: 'schedule',
+  schedule: {
     about: 'stay up and run each pipeline on its schedule',
-    arguments: [['[pipelines...]', `${PIPELINE}; default: all in pipelines/ with a schedule`]],
-    options: [
-      MAX_AGE_OPTION,
-      [
-        '--health-port <n>',
+    arguments: { '[pipelines...]': `${PIPELINE}; default: all in pipelines/ with a schedule` },
+    options: {
+      ...MAX_AGE_OPTION,
+      '--health-port <n>': [
         'serve GET /health and /metrics on 127.0.0.1; 0 for any free port',
         wholeNumber(0, 65_535),
       ],
-    ],
+    },
     import: async () => (await import('./schedule-command.ts')).scheduleCommand,
   },
-  {
-    name: 'plan',
+  plan: {
     about: 'what a run would request and cost; sends nothing without --sample',
-    arguments: [['<pipeline>', PIPELINE]],
-    options: [
+    arguments: { '<pipeline>': PIPELINE },
+    options: {
       ...RUN_OPTIONS,
-      [
-        '--sample <n>',
+      '--sample <n>': [
         'forecast from n random batches: reads them, and keeps them for the run',
         wholeNumber(2, 1e6),
       ],
-    ],
+    },
     import: async () => (await import('./plan-command.ts')).planCommand,
   },
-  {
-    name: 'extract',
+  extract: {
     about: 'only buy the pages of a pipeline into the journal',
-    arguments: [['<pipeline>', PIPELINE]],
-    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION],
+    arguments: { '<pipeline>': PIPELINE },
+    options: { ...BUYING_OPTIONS },
     import: async () => (await import('./service-commands.ts')).extractCommand,
   },
-  {
-    name: 'load',
+  load: {
     about: 'bring the warehouse up to date with the journal',
     import: async () => (await import('./stage-commands.ts')).loadCommand,
   },
-  {
-    name: 'build',
+  build: {
     about: 'build and check the models, and your own',
-    options: [
-      [
-        '--select <models...>',
+    options: {
+      '--select <models...>':
         'only these: name, +name, name+, path:models; publish needs a whole build',
-      ],
-    ],
+    },
     import: async () => (await import('./stage-commands.ts')).buildCommand,
   },
-  {
-    name: 'publish',
+  publish: {
     about: 'publish a Parquet snapshot of the warehouse',
-    options: [
-      ['--pipeline <pipeline>', 'whose snapshot destination to use', null, 'nightly'],
-      ['--snapshot-to <folder|s3://…>', 'destination of the snapshot'],
-      ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
-      ENGINE_OPTION,
-      ['--compact', 'rewrite every file, changed or not'],
-      ['--accept-schema-change', 'publish even if tables or columns were removed or changed type'],
+    options: {
+      '--pipeline <pipeline>': ['whose snapshot destination to use', null, 'nightly'],
+      '--snapshot-to <folder|s3://…>': 'destination of the snapshot',
+      '--keep <n|rules>': 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24',
+      ...ENGINE_OPTION,
+      '--compact': 'rewrite every file, changed or not',
+      '--accept-schema-change': 'publish even if tables or columns were removed or changed type',
       ...GUARD_OPTIONS,
-    ],
+    },
     import: async () => (await import('./stage-commands.ts')).publishCommand,
   },
-  {
-    name: 'replay',
+  replay: {
     about: 'rebuild the warehouse from the journal for 0 credits',
-    options: [
-      LOSS_OPTION,
-      ['--drop-own', 'drop tables and views of your own; otherwise they are a reason to refuse'],
-    ],
+    options: {
+      ...LOSS_OPTION,
+      '--drop-own': 'drop tables and views of your own; otherwise they are a reason to refuse',
+    },
     import: async () => (await import('./stage-commands.ts')).replayCommand,
   },
-  {
-    name: 'status',
+  status: {
     about:
       'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
-    arguments: [['[pipelines...]', `${PIPELINE}; default: those in pipelines/, and all that ran`]],
-    options: [
-      MAX_AGE_OPTION,
-      [
-        '--watch [seconds]',
+    arguments: { '[pipelines...]': `${PIPELINE}; default: those in pipelines/, and all that ran` },
+    options: {
+      ...MAX_AGE_OPTION,
+      '--watch [seconds]': [
         'redraw every few seconds (default: 5) until Ctrl-C',
         wholeNumber(1, 3_600),
         null,
         'json',
       ],
-    ],
+    },
     import: async () => (await import('./status-command.ts')).statusCommand,
   },
-  {
-    name: 'coverage',
+  coverage: {
     about: 'how far each organisation was read, and where the gaps are',
-    arguments: [['[pipeline]', `${PIPELINE}; default: all organisations ever requested`]],
-    options: [
-      ['--organizations <file>', 'use this list instead of the one in the pipeline'],
-      ['--prove', 'list the unread intervals by organisation and event type'],
-      ['--all', 'show every row'],
-    ],
+    arguments: { '[pipeline]': `${PIPELINE}; default: all organisations ever requested` },
+    options: {
+      '--organizations <file>': 'use this list instead of the one in the pipeline',
+      '--prove': 'list the unread intervals by organisation and event type',
+      '--all': 'show every row',
+    },
     import: async () => (await import('./coverage-command.ts')).coverageCommand,
   },
-  {
-    name: 'credits',
+  credits: {
     about: 'credits spent, on what, and what they bought',
-    arguments: [['[pipeline]', `${PIPELINE}; default: all of them`]],
-    options: [
-      ['--by <what>', 'one row for each', CREDIT_GROUPS],
-      ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],
-      ['--all', 'show every row'],
-    ],
+    arguments: { '[pipeline]': `${PIPELINE}; default: all of them` },
+    options: {
+      '--by <what>': ['one row for each', CREDIT_GROUPS],
+      '--days <n>': ['only the last n days, today included', wholeNumber(1, 100_000)],
+      '--all': 'show every row',
+    },
     import: async () => (await import('./credits-command.ts')).creditsCommand,
   },
-  {
-    name: 'rejects',
+  rejects: {
     about: 'rejected events, and why',
-    options: [
-      [
-        '--limit <n>',
+    options: {
+      '--limit <n>': [
         'number of events to show, newest first',
         wholeNumber(0, MOST_ROWS_SHOWN),
         20,
       ],
-    ],
+    },
     import: async () => (await import('./rejects-command.ts')).rejectsCommand,
   },
-  {
-    name: 'query',
+  query: {
     about: 'read-only SQL on the warehouse',
-    arguments: [['[words...]', 'one SQL statement; with --recipe its parameters, name=value']],
-    options: [
-      ['--format <format>', 'how to print', QUERY_FORMATS, 'table'],
-      [
-        '--attach <[name=]file>',
+    arguments: { '[words...]': 'one SQL statement; with --recipe its parameters, name=value' },
+    options: {
+      '--format <format>': ['how to print', QUERY_FORMATS, 'table'],
+      '--attach <[name=]file>': [
         'add your CSV, Parquet or DuckDB file as a table; repeatable',
         several,
       ],
-      ['--recipe <name>', 'a question that ships with Jobtide, see docs/recipes.md'],
-    ],
+      '--recipe <name>': 'a question that ships with Jobtide, see docs/recipes.md',
+    },
     import: async () => (await import('./query-command.ts')).queryCommand,
   },
-  {
-    name: 'models',
+  models: {
     about: 'the tables: grain, rows, columns and sources',
-    arguments: [['[table]', 'one table in full']],
-    options: [['--html <file>', 'write everything as one HTML page, with lineage and a search']],
+    arguments: { '[table]': 'one table in full' },
+    options: { '--html <file>': 'write everything as one HTML page, with lineage and a search' },
     import: async () => (await import('./models-command.ts')).modelsCommand,
   },
-  {
-    name: 'report',
+  report: {
     about: 'one HTML page of who joined, left and was promoted, with charts',
-    options: [
+    options: {
       ...WINDOW_OPTIONS,
-      [
-        '--by <what>',
+      '--by <what>': [
         'a folder with an index and a small page for each organisation',
         ['organization'],
       ],
-      ['--out <path>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
-    ],
-    import: async () => (await import('./report-command.ts')).reportCommand,
+      '--out <path>': 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)',
+    },
+    import: async () => (await import('./report-commands.ts')).reportCommand,
   },
-  {
-    name: 'digest',
+  digest: {
     about: 'a summary of the report in at most 30 lines of text',
-    options: [...WINDOW_OPTIONS, ['--format <format>', 'how to print', DIGEST_FORMATS, 'text']],
-    import: async () => (await import('./digest-command.ts')).digestCommand,
+    options: { ...WINDOW_OPTIONS, '--format <format>': ['how to print', DIGEST_FORMATS, 'text'] },
+    import: async () => (await import('./report-commands.ts')).digestCommand,
   },
-  {
-    name: 'titles',
+  titles: {
     about: 'how job titles, or changes of title, are classified',
-    arguments: [
-      [
-        '[file]',
+    arguments: {
+      '[file]': [
         'one title per line, or CSV with a column title, or previous and current; - (default): standard input',
         '-',
       ],
-    ],
-    options: [
-      ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
-      ['--ladder <name>', 'use a ladder of config/ladders.yaml in the current folder'],
-    ],
+    },
+    options: {
+      '--format <format>': ['how to print', TITLES_FORMATS, 'csv'],
+      '--ladder <name>': 'use a ladder of config/ladders.yaml in the current folder',
+    },
     import: async () => (await import('./titles-command.ts')).titlesCommand,
   },
-  {
-    name: 'snapshots',
+  snapshots: {
     about: 'the published snapshots: rows, bytes, what was new',
-    arguments: [['[destination]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
-    options: [PIPELINE_OPTION],
+    arguments: { '[destination]': 'folder or s3://bucket/prefix; default: as the pipeline says' },
+    options: { ...PIPELINE_OPTION },
     import: async () => (await import('./proof-commands.ts')).snapshotsCommand,
   },
-  {
-    name: 'verify',
+  verify: {
     about:
       'verify every byte of the journal, and a published snapshot: files, hashes, rows, Delta logs, current/',
-    arguments: [['[url]', `${SNAPSHOT}; default: only the journal`]],
-    options: [PIPELINE_OPTION],
+    arguments: { '[url]': `${SNAPSHOT}; default: only the journal` },
+    options: { ...PIPELINE_OPTION },
     import: async () => (await import('./proof-commands.ts')).verifyCommand,
   },
-  {
-    name: 'restore',
+  restore: {
     about: 'restore a warehouse from a published snapshot',
-    arguments: [['<url>', SNAPSHOT]],
-    options: [PIPELINE_OPTION],
+    arguments: { '<url>': SNAPSHOT },
+    options: { ...PIPELINE_OPTION },
     import: async () => (await import('./proof-commands.ts')).restoreCommand,
   },
-  {
-    name: 'restore-journal',
+  'restore-journal': {
     about: 'restore the journal from its backup and rebuild the warehouse for 0 credits',
-    arguments: [['[place]', 'folder or s3://bucket/prefix; default: as the pipeline says']],
+    arguments: { '[place]': 'folder or s3://bucket/prefix; default: as the pipeline says' },
     import: async () => (await import('./stage-commands.ts')).restoreJournalCommand,
   },
-  {
-    name: 'forget',
+  forget: {
     about:
       'erase people from journal, warehouse and snapshots; without --yes, only list what would go',
-    arguments: [['[profile_id...]', 'the people']],
-    options: [
-      PIPELINE_OPTION,
-      ['--from <file>', 'file with one profile_id per line'],
-      ['--older-than <days>', 'erase older events instead of people', wholeNumber(1, 100_000)],
-      [
-        '--gone <place>',
+    arguments: { '[profile_id...]': 'the people' },
+    options: {
+      ...PIPELINE_OPTION,
+      '--from <file>': 'file with one profile_id per line',
+      '--older-than <days>': ['erase older events instead of people', wholeNumber(1, 100_000)],
+      '--gone <place>': [
         'a destination of snapshots that is gone for good, with all its snapshots; repeatable',
         several,
       ],
-      ['--yes', 'do it'],
-    ],
+      '--yes': 'do it',
+    },
     import: async () => (await import('./forget-command.ts')).forgetCommand,
   },
-  {
-    name: 'export-person',
+  'export-person': {
     about: 'everything known about a person, as JSON',
-    arguments: [['<profile_id>', 'the person']],
+    arguments: { '<profile_id>': 'the person' },
     import: async () => (await import('./forget-command.ts')).exportPersonCommand,
   },
-  {
-    name: 'export',
+  export: {
     about: 'tables into PostgreSQL, or as CSV or Parquet files',
-    arguments: [['[table...]', 'only these (default: all tables for analysts)']],
-    options: [
-      [
-        '--to <folder|postgres://…>',
+    arguments: { '[table...]': 'only these (default: all tables for analysts)' },
+    options: {
+      '--to <folder|postgres://…>': [
         "target, which replaces an earlier export there; '${JOBTIDE_PG_URL}' holds a password",
         null,
         'export',
       ],
-      ['--tables <names>', 'only these, separated by commas'],
-      ['--format <format>', 'file format in a folder (default: csv)', EXPORT_FORMATS],
-      ['--schema <name>', 'PostgreSQL schema; created if missing (default: jobtide)'],
-    ],
+      '--tables <names>': 'only these, separated by commas',
+      '--format <format>': ['file format in a folder (default: csv)', EXPORT_FORMATS],
+      '--schema <name>': 'PostgreSQL schema; created if missing (default: jobtide)',
+    },
     import: async () => (await import('./export-command.ts')).exportCommand,
   },
-  {
-    name: 'init',
+  init: {
     about: 'create a folder that is ready to run: a pipeline, your list, an example .env',
-    arguments: [['[folder]', 'created if missing; existing files stay', '.']],
-    options: [['--organizations <file>', 'your list, to copy: CSV, TXT or Parquet']],
+    arguments: { '[folder]': ['created if missing; existing files stay', '.'] },
+    options: { '--organizations <file>': 'your list, to copy: CSV, TXT or Parquet' },
     import: async () => (await import('./init-command.ts')).initCommand,
   },
-  {
-    name: 'find',
+  find: {
     about: 'search companies, people or posts, and write them as a list',
-    arguments: [
-      ['<what>', 'companies, people or posts'],
-      ['<filters...>', 'name=value, or name!=value to exclude'],
-    ],
-    options: [
-      ['--output <file>', 'write the results as CSV, and report changes since the previous file'],
-      ['--pages <n>', 'maximum number of pages', wholeNumber(1, 10_000), 10],
-      ['--credits <n>', 'credits it may spend', wholeNumber(1, 1e9)],
-      [
-        '--refresh-days <n>',
+    arguments: {
+      '<what>': 'companies, people or posts',
+      '<filters...>': 'name=value, or name!=value to exclude',
+    },
+    options: {
+      '--output <file>': 'write the results as CSV, and report changes since the previous file',
+      '--pages <n>': ['maximum number of pages', wholeNumber(1, 10_000), 10],
+      '--credits <n>': ['credits it may spend', wholeNumber(1, 1e9)],
+      '--refresh-days <n>': [
         'reuse an answer up to this age instead of buying it again',
         wholeNumber(0, 3650),
         1,
       ],
-      ['--dry-run', 'show what it may cost; sends nothing'],
-      PAUSE_OPTION,
-    ],
+      '--dry-run': 'show what it may cost; sends nothing',
+      ...PAUSE_OPTION,
+    },
     import: async () => (await import('./find-command.ts')).findCommand,
   },
-  {
-    name: 'suggest',
+  suggest: {
     about: 'look up filter values for "find people"; 1 credit',
-    arguments: [
-      ['[type]', 'company, job_title, location, school, technology or function'],
-      ['[text]', 'the first letters'],
-    ],
-    options: [
-      ['--filters', 'list the values of all filters that the service lists, or of one; free'],
-      PAUSE_OPTION,
-    ],
+    arguments: {
+      '[type]': 'company, job_title, location, school, technology or function',
+      '[text]': 'the first letters',
+    },
+    options: {
+      '--filters': 'list the values of all filters that the service lists, or of one; free',
+      ...PAUSE_OPTION,
+    },
     import: async () => (await import('./find-command.ts')).suggestCommand,
   },
-  {
-    name: 'doctor',
+  doctor: {
     about: 'check this installation and show how to fix it; buys nothing',
-    arguments: [['[pipelines...]', `${PIPELINE}; default: those in the current folder`]],
+    arguments: { '[pipelines...]': `${PIPELINE}; default: those in the current folder` },
     import: async () => (await import('./doctor-command.ts')).doctorCommand,
   },
-  {
-    name: 'simulate',
+  simulate: {
     about: 'serve a simulator of the job-change service on this machine',
-    options: [
-      ['--port <n>', 'port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787],
-      ['--key <key>', 'the API key to accept (a made-up one)', null, 'simulator-key'],
-      ['--seed <n>', 'random seed of the made-up world', wholeNumber(0, 1e9), 7],
-      ['--companies <n>', 'organisations in the made-up world', wholeNumber(1, 100_000), 60],
-      ['--events <file>', 'serve these events instead: .ndjson or .ndjson.gz'],
-      ['--organizations-out <file>', 'write the list of organisations as CSV'],
-      ['--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000)],
-      ['--faults <file>', 'JSON array of faults: docs/simulator.md'],
-    ],
+    options: {
+      '--port <n>': ['port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787],
+      '--key <key>': ['the API key to accept (a made-up one)', null, 'simulator-key'],
+      '--seed <n>': ['random seed of the made-up world', wholeNumber(0, 1e9), 7],
+      '--companies <n>': ['organisations in the made-up world', wholeNumber(1, 100_000), 60],
+      '--events <file>': 'serve these events instead: .ndjson or .ndjson.gz',
+      '--organizations-out <file>': 'write the list of organisations as CSV',
+      '--rate-limit <n>': ['requests a second before it answers 429', wholeNumber(1, 100_000)],
+      '--faults <file>': 'JSON array of faults: docs/simulator.md',
+    },
     import: async () => (await import('./simulate-command.ts')).simulateCommand,
   },
-  {
-    name: 'listen',
+  listen: {
     about: 'receive signal deliveries until stopped; the next run loads them',
-    options: [
-      ['--port <n>', 'port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
-      ['--largest-mib <n>', 'largest delivery to accept, in MiB', wholeNumber(1, 256), 16],
-      [
-        '--host <address>',
+    options: {
+      '--port <n>': ['port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
+      '--largest-mib <n>': ['largest delivery to accept, in MiB', wholeNumber(1, 256), 16],
+      '--host <address>': [
         'where to listen; others need JOBTIDE_WEBHOOK_SECRET',
         null,
         '127.0.0.1',
       ],
-      ['--path <path>', 'URL path of the deliveries', null, '/signals'],
-      [
-        '--signature-header <name>',
+      '--path <path>': ['URL path of the deliveries', null, '/signals'],
+      '--signature-header <name>': [
         'the header that carries the signature',
         null,
         'x-webhook-signature',
       ],
-      ['--signature-encoding <encoding>', 'how it is written', ['hex', 'base64'], 'hex'],
-    ],
+      '--signature-encoding <encoding>': ['how it is written', ['hex', 'base64'], 'hex'],
+    },
     import: async () => (await import('./listen-command.ts')).listenCommand,
   },
-  {
-    name: 'schema',
+  schema: {
     about: 'print the JSON Schema of what --json prints',
-    arguments: [['[command]', 'only this command (default: all of them)']],
+    arguments: { '[command]': 'only this command (default: all of them)' },
     import: async () => (await import('./schema-command.ts')).schemaCommand,
   },
-  {
-    name: 'completion',
+  completion: {
     about: 'print a script that completes commands and options in your shell',
-    arguments: [['<shell>', 'bash or zsh; the first line of the script says how to use it']],
+    arguments: { '<shell>': 'bash or zsh; the first line of the script says how to use it' },
     import: async () => (await import('./completion-command.ts')).completionOf(COMMANDS),
   },
-]
+}
 
 export function addCommands(program: Command, start: Start): void {
-  for (const declared of COMMANDS) {
-    const command = program.command(declared.name).description(declared.about)
-    for (const one of declared.arguments ?? []) command.argument(...one)
-    for (const one of [...(declared.options ?? []), ...COMMON_OPTIONS])
-      command.addOption(toOption(one))
-    command.action((...given: unknown[]) => {
+  for (const [name, declared] of Object.entries(COMMANDS)) {
+    const given = Object.entries(declared.arguments ?? {})
+    const command = program.command(name).description(declared.about)
+    for (const [argument, declaration] of given) {
+      const [about, standard] = [declaration].flat()
+      command.argument(argument, about, standard)
+    }
+    for (const [flags, declaration] of Object.entries({ ...declared.options, ...COMMON_OPTIONS }))
+      command.addOption(toOption(flags, declaration))
+    command.action((...values: unknown[]) => {
       // Commander gives the arguments, then the options, then the command.
-      const args = given.slice(0, -1)
+      const args = values.slice(0, -1)
       const options = args.at(-1) as CommonOptions & { readonly pipeline?: string }
-      const at = (declared.arguments ?? []).findIndex(([name]) => /pipeline/.test(name))
+      const at = given.findIndex(([argument]) => argument.includes('pipeline'))
       const pipelines = [at < 0 ? options.pipeline : args[at]].flat() as (string | undefined)[]
       return start(
         options,
-        pipelines.filter((name) => name !== undefined),
+        pipelines.filter((one) => one !== undefined),
         async (context) => (await declared.import())(...([context, ...args] as never[])),
       )
     })

@@ -10,7 +10,7 @@ import {
   sizeFrom,
   type Environment,
 } from '../config.ts'
-import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import { dataDirectory } from '../run/data-directory.ts'
 import type { Job } from '../run/job.ts'
 import { ownFolder } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
@@ -28,7 +28,7 @@ import {
 import { limitMemory } from '../support/memory.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
-import { ProgressDisplay } from './progress.ts'
+import { progressDisplay, type ProgressDisplay } from './progress.ts'
 import type { Result } from './report.ts'
 
 export interface CommonOptions {
@@ -55,12 +55,11 @@ export interface ProcessParts {
   readonly abort: AbortSignal
 }
 
-export interface Context extends ProcessParts {
-  readonly logger: Logger
-  readonly progress: ProgressDisplay
-  readonly directory: DataDirectory
-  /** Folder of the user's own models/ and checks/; null where it is not known. */
+/** What a command has: its process, and what a run needs. */
+export interface Context extends ProcessParts, RunWorld {
+  readonly environment: Environment
   readonly ownFolder: string | null
+  readonly progress: ProgressDisplay
 }
 
 /** Runs a command once its options and the pipelines that it names are known. */
@@ -82,7 +81,7 @@ export function createContext(
   limitSpilled(sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT'))
   // stderr carries either text for people or log lines, never both.
   const isSilent = logLevelFrom(environment, options.logLevel) === 'silent'
-  const progress = new ProgressDisplay(output, clock, parts.log !== null || isSilent)
+  const progress = progressDisplay(output, clock, parts.log !== null || isSilent)
   const below = (say: () => void) => {
     progress.stop()
     say()
@@ -109,26 +108,11 @@ export function createContext(
           })),
     directory,
     ownFolder: ownFolder(pipelines, directory),
-  }
-}
-
-export function runWorld(context: Context): RunWorld {
-  const { directory, ownFolder, clock, random, logger, stop, abort, progress, environment } =
-    context
-  return {
-    directory,
-    ownFolder,
-    clock,
-    random,
-    logger,
     version: packageVersion(),
     s3Endpoint: s3EndpointFrom(environment),
-    environment,
-    stop,
-    abort,
     onProgress: (step) => progress.show(step),
     onBegun: (runId) => {
-      context.logFields['run_id'] = runId
+      parts.logFields['run_id'] = runId
     },
   }
 }

@@ -8,16 +8,11 @@ import { filtersText } from '../journal/coverage.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
-import {
-  coverageOfAll,
-  coverageReport,
-  gapsOf,
-  isNeverRead,
-  isSilent,
-  wantedOf,
-  type CoverageReport,
-  type OrganizationCoverage,
-  type UnreadStretch,
+import { coverageOfAll, coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
+import type {
+  CoverageReport,
+  OrganizationCoverage,
+  UnreadStretch,
 } from '../plan/coverage-report.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
@@ -29,7 +24,7 @@ import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { countFact, table, agoText, companyText, durationText, type Report } from './report.ts'
+import { counted, facts, table, agoText, companyText, durationText, type Report } from './report.ts'
 
 export interface CoverageOptions {
   readonly all?: boolean
@@ -69,27 +64,29 @@ export async function coverageCommand(
   // Without a pipeline, each question that was asked: one never covers another.
   const { organizations, ...coverage } =
     job === null ? coverageOfAll(history, now) : coverageReport(wanted, history, now)
+  const rows = organizations.map((one) => rowOf(one, known.get(one.organizationId)))
   const found: Found = {
     pipeline: job?.pipeline ?? null,
-    question: filtersText(wanted?.filters),
+    filters: filtersText(wanted?.filters) || null,
     coverage,
-    rows: organizations.map((one) => ({ ...one, known: known.get(one.organizationId) })),
+    rows,
+    organizations: countOf(rows),
     now,
     shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
   }
   return {
-    ...(prove ? proof(found) : summary(found, why)),
+    ...(prove ? proof(found, organizations) : summary(found, why)),
     values: {
       dataDir: directory.root,
       pipeline: found.pipeline,
-      filters: found.question || null,
+      filters: found.filters,
       at: new Date(now),
-      organizations: countOf(found),
+      organizations: found.organizations,
       ...coverage,
       oldestWatermark: dateOrNull(coverage.oldestWatermark),
       newestWatermark: dateOrNull(coverage.newestWatermark),
-      withoutEvents: found.rows.filter(isWithoutEvents).length,
-      rows: found.rows.map(rowValues),
+      withoutEvents: rows.filter(isWithoutEvents).length,
+      rows,
       warehouse: why === null ? null : { unavailable: why },
     },
   }
@@ -101,50 +98,35 @@ interface KnownOrganization {
   readonly events: number
 }
 
-interface Row extends OrganizationCoverage {
-  readonly known: KnownOrganization | undefined
-}
-
 interface Found {
   readonly pipeline: string | null
-  /** The filters of the pipeline, in a line; empty for none. */
-  readonly question: string
+  /** The filters of the pipeline, in a line. */
+  readonly filters: string | null
   readonly coverage: Omit<CoverageReport, 'organizations'>
   readonly rows: readonly Row[]
+  /** Each counted once, however many questions included it. */
+  readonly organizations: number
   /** Milliseconds since 1970 UTC, by the service's clock. */
   readonly now: number
   readonly shown: number
 }
 
-// An empty answer to a filtered question says nothing about the organisation.
-function isWithoutEvents(row: Row): boolean {
-  return row.question === '' && isSilent(row) && (row.known?.events ?? 0) === 0
-}
+type Row = ReturnType<typeof rowOf>
 
-// The warehouse holds the answers to all questions.
-function eventsOf({ question, known, events }: Row): number {
-  return question === '' ? (known?.events ?? events) : events
-}
-
-/** Counts each organisation once, however many questions included it. */
-function countOf({ rows }: Pick<Found, 'rows'>): number {
-  return new Set(rows.map((row) => row.organizationId)).size
-}
-
-function rowValues(row: Row) {
-  const { organizationId, askedAs, from, watermark, confirmedTo } = row
-  const { lastEventAt, quarantined, known, question } = row
+function rowOf(one: OrganizationCoverage, known: KnownOrganization | undefined) {
+  const { organizationId, askedAs, question, watermark, events, quarantined } = one
   return {
     organizationId,
     askedAs,
     filters: question || null,
     name: known?.name ?? null,
-    coveredFrom: dateOrNull(watermark === null ? null : from),
+    coveredFrom: dateOrNull(watermark === null ? null : one.from),
     coveredTo: dateOrNull(watermark),
-    confirmedTo: dateOrNull(confirmedTo),
-    gaps: gapsOf(row).map(stretchValues),
-    events: eventsOf(row),
-    lastEventReceivedAt: dateOrNull(lastEventAt),
+    confirmedTo: dateOrNull(one.confirmedTo),
+    gaps: gapsOf(one).map(stretchValues),
+    // The warehouse holds the answers to all questions.
+    events: question === '' ? known?.events || events : events,
+    lastEventReceivedAt: dateOrNull(one.lastEventAt),
     quarantined: quarantined && { ...quarantined, at: new Date(quarantined.at) },
   }
 }
@@ -153,37 +135,49 @@ function stretchValues({ eventTypes, from, to }: UnreadStretch) {
   return { eventTypes, from: dateOrNull(from), to: new Date(to) }
 }
 
-function summary(
-  { pipeline, question, coverage, rows, now, shown }: Found,
-  why: string | null,
-): Report {
+function dateOrNull(at: number | null): Date | null {
+  return at === null ? null : new Date(at)
+}
+
+// An empty answer to a filtered question says nothing about the organisation.
+function isWithoutEvents({ filters, coveredTo, events }: Row): boolean {
+  return filters === null && coveredTo !== null && events === 0
+}
+
+function countOf(rows: readonly { readonly organizationId: string }[]): number {
+  return new Set(rows.map((row) => row.organizationId)).size
+}
+
+function summary(found: Found, why: string | null): Report {
+  const { pipeline, filters, coverage, rows, now, shown } = found
   const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
-  const ageOf = (at: number) => (now - at < MINUTE ? 'now' : durationText(now - at))
-  const watermarkText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
-  const questions = new Set(rows.map((row) => row.question)).size
+  const ageOf = (age: number) => (age < MINUTE ? 'now' : durationText(age))
+  const watermarkText = (at: number | null) =>
+    at === null ? null : `${minuteText(at)} UTC (${agoText(now - at)})`
+  const questions = new Set(rows.map((row) => row.filters)).size
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
   const silent = rows.filter(isWithoutEvents).length
-  const again = rows.filter((row) => row.watermark !== row.confirmedTo).length
+  const again = rows.filter((row) => +(row.coveredTo ?? 0) !== +(row.confirmedTo ?? 0)).length
   return {
-    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(countOf({ rows }), 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
+    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(found.organizations, 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
     sections: [
-      [
-        question !== '' && ['asked for', question],
-        oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
-        newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
-        ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
-        countFact('no events', silent, 'organisation', 'read that never sent one'),
-        countFact('asked again', again, 'organisation', EMPTY_LATELY),
-      ],
+      facts({
+        'asked for': filters,
+        'oldest watermark': watermarkText(oldestWatermark),
+        'newest watermark': watermarkText(newestWatermark),
+        gaps: withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`,
+        'no events': counted(silent, 'organisation', 'read that never sent one'),
+        'asked again': counted(again, 'organisation', EMPTY_LATELY),
+      }),
       table(
         null,
         rows,
         [
           ['organisation', ({ askedAs }) => companyText(askedAs), 'id'],
-          ['up to (UTC)', 'watermark', 'instant'],
-          ['age', ({ watermark }) => watermark && ageOf(watermark), 'count'],
-          ['gaps', (row) => gapsOf(row).length, 'number'],
-          ['events', eventsOf, 'number'],
+          ['up to (UTC)', 'coveredTo', 'instant'],
+          ['age', ({ coveredTo }) => coveredTo && ageOf(now - +coveredTo), 'count'],
+          ['gaps', ({ gaps }) => gaps.length, 'number'],
+          ['events', 'events', 'number'],
           ...(questions > 1 ? [FILTERS] : []),
           ['note', noteOf],
         ],
@@ -195,16 +189,14 @@ function summary(
 }
 
 const EMPTY_LATELY = 'whose last answer was empty; free while that lasts'
-const FILTERS = ['filters', ({ question }: Row) => question] as const
+const FILTERS = ['filters', ({ filters }: Pick<Row, 'filters'>) => filters ?? ''] as const
 
 function noteOf(row: Row): string {
   if (row.quarantined !== null) return `quarantined: ${row.quarantined.reason}`
-  if (isNeverRead(row)) return 'not to the end'
+  if (row.coveredTo === null) return 'not to the end'
   if (isWithoutEvents(row)) return 'no event yet'
-  return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
+  return row.askedAs === row.organizationId ? (row.name ?? '') : row.organizationId
 }
-
-const OF = ['filters', ({ filters }: { readonly filters: string | null }) => filters ?? ''] as const
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   never: 'not to the end',
@@ -213,36 +205,37 @@ const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   since: 'since last read',
 }
 
-function proof({ pipeline, rows, now, shown }: Found): Report {
-  const unread = rows.flatMap(({ organizationId, askedAs, question: of, unread: stretches }) =>
+function proof(
+  { pipeline, organizations: count, now, shown }: Found,
+  all: readonly OrganizationCoverage[],
+): Report {
+  const unread = all.flatMap(({ organizationId, askedAs, question, unread: stretches }) =>
     stretches.map((one) => ({
       organizationId,
       askedAs,
-      filters: of || null,
+      filters: question || null,
       ...stretchValues(one),
       place: one.place,
     })),
   )
-  const organizations = countText(countOf({ rows }), 'organisation')
-  const unreadOrganizations = new Set(unread.map((row) => row.organizationId)).size
+  const organizations = countText(count, 'organisation')
   const until = `${minuteText(now)} UTC`
   const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
   const title =
     unread.length === 0
       ? `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`
-      : `not read: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
+      : `not read: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(countOf(unread))} of ${organizations}, by ${until}`
   const onlySince = unread.length > 0 && unread.every(({ place }) => place === 'since')
+  const noGaps = 'no gaps: each was read without a break up to the start of its row'
   return {
-    title: onlySince
-      ? [title, 'no gaps: each was read without a break up to the start of its row']
-      : title,
+    title: onlySince ? [title, noGaps] : title,
     sections: [
       table(
         'not_looked_at',
         Object.keys(PLACES).flatMap((place) => unread.filter((row) => row.place === place)),
         [
           ['organisation', (row) => companyText(row.askedAs), 'id'],
-          ...(pipeline === null && unread.some(({ filters }) => filters !== null) ? [OF] : []),
+          ...(pipeline === null && unread.some(({ filters }) => filters !== null) ? [FILTERS] : []),
           [
             'event types',
             (row) => (row.eventTypes.length === EVENT_TYPES.length ? 'all' : row.eventTypes.join()),
@@ -255,8 +248,4 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
       ),
     ],
   }
-}
-
-function dateOrNull(at: number | null): Date | null {
-  return at === null ? null : new Date(at)
 }

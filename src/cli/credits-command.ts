@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { History } from '../journal/history.ts'
-import { openJournal } from '../journal/journal.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
@@ -19,16 +19,8 @@ import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
-import {
-  countFact,
-  table,
-  companyText,
-  creditsText,
-  type Cell,
-  type Column,
-  type Report,
-  type Section,
-} from './report.ts'
+import { counted, facts, table, companyText, creditsText } from './report.ts'
+import type { Cell, Column, Report } from './report.ts'
 
 export interface CreditsOptions {
   /** Absent shows the summary. */
@@ -37,18 +29,16 @@ export interface CreditsOptions {
   readonly all?: boolean
 }
 
-/**
- * Reads the ledger from the warehouse, or from the journal if nothing has been loaded (`extract` loads nothing).
- */
+/** Reads the ledger from the warehouse, or from the journal if nothing has been loaded (`extract` loads nothing). */
 async function readLedger<T>(
   context: Context,
+  journal: Journal,
   history: History,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const { directory, clock } = context
-  if (existsSync(directory.warehouse)) return whileReading(context, work)
+  if (existsSync(context.directory.warehouse)) return whileReading(context, work)
   return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    await load({ warehouse, journal: openJournal(directory.journal, clock), history })
+    await load({ warehouse, journal, history })
     return work(warehouse)
   })
 }
@@ -81,7 +71,7 @@ export async function creditsCommand(
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS
-  const found = await readLedger(context, history, async (warehouse) => {
+  const found = await readLedger(context, journal, history, async (warehouse) => {
     const read = <Of extends object>(query: string, choices: object = {}) => {
       const scope = { pipeline: name, since, by: 'day' }
       return queryReport<Of>(warehouse, query, { ...scope, ...choices })
@@ -101,12 +91,14 @@ export async function creditsCommand(
     limit: job?.creditsPerMonth ?? null,
     renews_on: dayOf(nextMonthAt(clock.now())),
   }
+  const { total, rows } = found
   // A warehouse that is behind the journal has fewer charges, as has one rebuilt after an accepted loss.
-  const unloaded = days === undefined ? sum([...months.values()]) - found.total.credits : 0
+  const unloaded = days === undefined ? sum([...months.values()]) - total.credits : 0
+  const shown = all ? Number.POSITIVE_INFINITY : ROWS_SHOWN
   const { notes = [], ...report } =
     by === undefined
       ? summary(found, thisMonth, recentDays)
-      : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
+      : { sections: [table('rows', rows, [...NAMES[by], ...FIGURES], { shown, total })] }
   const behind = `without ${creditsText(unloaded)} credits in the journal that are not loaded yet: jobtide load`
   return {
     ...report,
@@ -115,7 +107,7 @@ export async function creditsCommand(
       data_dir: directory.root,
       pipeline: name,
       since,
-      total: found.total,
+      total,
       this_month: thisMonth,
       unloaded,
     },
@@ -154,18 +146,11 @@ function companyOf({ asked_as: askedAs, name }: Row): string | null {
   return name === null ? companyText(askedAs) : `${name} (${companyText(askedAs)})`
 }
 
-function breakdown({ total, rows }: Found, by: CreditGroup, shown: number): Report {
-  return { sections: [table('rows', rows, [...NAMES[by], ...FIGURES], { shown, total })] }
-}
-
-function summary(
-  { total, rows, organizations, unexpected }: Found,
-  month: ThisMonth,
-  days: number,
-) {
+function summary(found: Found, month: ThisMonth, days: number): Report {
+  const { total, rows, organizations, unexpected } = found
   const { credits, in_doubt: inDoubt, new_events: newEvents } = total
   const { change_pages: pages, change_events: events } = total
-  const { credits_per_new_event: price, unexpected_charges: unexpectedCharges } = total
+  const price = total.credits_per_new_event?.toFixed(2)
   const perPage = (count: number) => (Math.max(0, count) / pages).toFixed(1)
   const known = organizations.filter((one) => one.name !== null)
   const idle = known.filter((one) => one.new_events === 0)
@@ -176,30 +161,23 @@ function summary(
   const mostExpensive = known
     .filter((one) => one.credits >= 1)
     .toSorted((a, b) => priceOf(b) - priceOf(a) || b.credits - a.credits)
-  const facts: Section = [
-    ['charged', `${creditsText(credits - inDoubt)} credits since ${rows.at(-1)?.name ?? 'never'}`],
-    inDoubt > 0 && [
-      'in doubt',
-      `${creditsText(inDoubt)} credits: sent, no complete answer, perhaps billed`,
-    ],
-    ['this month', monthText(month)],
-    [
-      'new events',
-      price === null ? 'none' : `${numberText(newEvents)} at ${price.toFixed(2)} credits each`,
-    ],
-    pages > 0 && [
-      'a page held',
-      `${perPage(events)} of ${PAGE_EVENTS} events, ${perPage(events - newEvents - total.rejects)} of them known before`,
-    ],
-    countFact('unexpected', unexpectedCharges, 'page', 'not charged by the price list'),
-    idleCredits > 0 && [
-      'nothing new',
-      `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${recently}: ask less often, or leave out`,
-    ],
-  ]
   return {
     sections: [
-      facts,
+      facts({
+        charged: `${creditsText(credits - inDoubt)} credits since ${rows.at(-1)?.name ?? 'never'}`,
+        'in doubt':
+          inDoubt > 0 &&
+          `${creditsText(inDoubt)} credits: sent, no complete answer, perhaps billed`,
+        'this month': monthText(month),
+        'new events': price ? `${numberText(newEvents)} at ${price} credits each` : 'none',
+        'a page held':
+          pages > 0 &&
+          `${perPage(events)} of ${PAGE_EVENTS} events, ${perPage(events - newEvents - total.rejects)} of them known before`,
+        unexpected: counted(total.unexpected_charges, 'page', 'not charged by the price list'),
+        'nothing new':
+          idleCredits > 0 &&
+          `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${recently}: ask less often, or leave out`,
+      }),
       table('unexpected_charges', unexpected, UNEXPECTED, {
         shown: FEW_SHOWN,
         more: 'the newest 1,000 with --json',

@@ -24,8 +24,8 @@ import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { runWorld, type Context } from './context.ts'
-import { table, bytesText, durationText, type Report, type Table } from './report.ts'
+import type { Context } from './context.ts'
+import { bytesText, durationText, facts, table, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
 
@@ -73,10 +73,13 @@ async function journey(context: Context, directory: DataDirectory): Promise<Repo
     const urls = simulator.organizations().map(({ network_url: url }) => csvLine([url]))
     writeFileSync(pages, ['url\n', ...urls].join(''))
     const api = { transport, baseUrl: simulator.url }
-    const world = { ...runWorld(context), directory, ownFolder: null, clock }
+    const world = { ...context, directory, ownFolder: null, clock }
     const beganAt = clock.monotonic()
-    const run = async (name: string, command: RunCommand, more: Overrides) =>
-      ended(await runJob(await readJob(name, more, directory.root), command, api, world))
+    const run = async (name: string, command: RunCommand, more: Overrides) => {
+      const report = await runJob(await readJob(name, more, directory.root), command, api, world)
+      if (report.stageFailure !== null) throw report.stageFailure
+      return report
+    }
 
     context.output.note('The pages of made-up organisations:')
     const companies = await run('companies', 'extract', { organizations: pages })
@@ -91,24 +94,23 @@ async function journey(context: Context, directory: DataDirectory): Promise<Repo
     const second = await run('demo', 'run', { organizations, snapshotTo })
 
     const { credits, requests } = simulator.account()
-    const tookMs = clock.monotonic() - beganAt
-    const { values, ...report } = await withWarehouse(
-      { path: directory.warehouse, mode: 'read' },
-      (warehouse) => {
-        const runs = { companies, first, postings, second }
-        return demoReport(warehouse, directory.root, runs, tookMs, commandName(context.environment))
-      },
+    const ran = runsTable({ companies, first, postings, second }, clock.monotonic() - beganAt)
+    const {
+      sections = [],
+      values,
+      ...report
+    } = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
+      demoReport(warehouse, directory.root, second, commandName(world.environment)),
     )
-    return { ...report, values: { ...values, service: { requests, credits } } }
+    return {
+      ...report,
+      sections: [ran, ...sections],
+      values: { ...values, backfill: runValues(first), service: { requests, credits } },
+    }
   } finally {
     await transport.close()
     await simulator.close()
   }
-}
-
-function ended(report: RunReport): RunReport {
-  if (report.stageFailure !== null) throw report.stageFailure
-  return report
 }
 
 // Only a folder that a demo made is emptied, and none that a process works in. The marker is written first and never
@@ -138,18 +140,12 @@ type Runs = Readonly<Record<'companies' | 'first' | 'postings' | 'second', RunRe
 /** The service's charges, whose credits add up to those of `credits`. */
 function runsTable({ companies, first, postings, second }: Runs, tookMs: number): Table {
   const others = [companies.extract, postings.extract]
+  const pages = sum(others.map((one) => one.pages))
+  const credits = sum(others.map((one) => one.credits))
   const rows = [
     { name: '14 months back', extract: first.extract, load: first.load },
     { name: 'after a week', extract: second.extract, load: second.load },
-    {
-      name: 'their pages and openings',
-      extract: {
-        pages: sum(others.map(({ pages }) => pages)),
-        credits: sum(others.map(({ credits }) => credits)),
-        events: null,
-      },
-      load: null,
-    },
+    { name: 'their pages and openings', extract: { pages, credits, events: null }, load: null },
   ]
   return table(null, rows, [
     [`${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`, 'name'],
@@ -169,15 +165,13 @@ const FLOWS_SHOWN = 2
 async function demoReport(
   warehouse: Warehouse,
   root: string,
-  runs: Runs,
-  tookMs: number,
+  nightly: RunReport,
   name: string,
 ): Promise<Report> {
-  const { first, second } = runs
   const below = relative(process.cwd(), root)
   const folder = below.startsWith('..') ? root : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
-  const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: second.runId })
+  const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: nightly.runId })
   type Flow = Record<'from_organization' | 'to_organization', string> & { people: number }
   const flows = await queryReport<Flow>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
   type Known = { organization: string } & Record<'headcount' | 'seen' | 'open_roles', number>
@@ -187,13 +181,12 @@ async function demoReport(
     const found = changes.filter((change) => change.what === what)
     return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
   })
-  const mostMoves = flows.map(
-    (one) =>
-      `${one.from_organization} → ${one.to_organization}: ${countText(one.people, 'person', 'people')}`,
-  )
+  const mostMoves = flows.map(({ from_organization: from, to_organization: to, people }) => {
+    return `${from} → ${to}: ${countText(people, 'person', 'people')}`
+  })
+  const { files = 0, bytes = 0 } = nightly.publish ?? {}
   return {
     sections: [
-      runsTable(runs, tookMs),
       table(
         null,
         kinds.flatMap(({ what, count, latest }) =>
@@ -218,15 +211,12 @@ async function demoReport(
         ['seen', 'seen', 'number'],
         ['open', 'open_roles', 'number'],
       ]),
-      [
-        ['most moves', mostMoves],
-        ['journal', `${folder}/journal (each page bought once, kept forever)`],
-        [
-          'snapshot',
-          `${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
-        ],
-        ['open', `${folder}/analyst.duckdb (a copy to read, in any DuckDB)`],
-      ],
+      facts({
+        'most moves': mostMoves,
+        journal: `${folder}/journal (each page bought once, kept forever)`,
+        snapshot: `${folder}/snapshots (${countText(files, 'Parquet file')}, ${bytesText(bytes)})`,
+        open: `${folder}/analyst.duckdb (a copy to read, in any DuckDB)`,
+      }),
     ],
     notes: [
       'next',
@@ -235,8 +225,7 @@ async function demoReport(
     ],
     values: {
       dataDir: root,
-      backfill: runValues(first),
-      nightly: runValues(second),
+      nightly: runValues(nightly),
       ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
       talentFlows: flows,
       organizations,

@@ -29,10 +29,8 @@ export interface Destination {
 }
 
 /** The destinations of a pipeline. The same address in two pipelines is one destination. */
-export function destinationsOf(
-  context: Context,
-  { on, webhook, email }: NotifySpec,
-): Destination[] {
+export function destinationsOf(context: Context, spec: NotifySpec): Destination[] {
+  const { on, webhook, email } = spec
   const { root } = context.directory
   const folderOf = (id: string) => join(root, 'outbox', sha256Hex(id).slice(0, 16))
   const place = { host: hostname(), dataDir: root }
@@ -50,20 +48,17 @@ export function destinationsOf(
       folder: folderOf(`email ${to}`),
       on: email?.on ?? on,
       check: async () => void (await mailing(context)),
-      deliver: (notice: Notice) =>
-        mail(context, { from: email?.from ?? '', to }, sentFrom(notice, place)),
+      deliver: (notice: Notice) => mail(context, email?.from ?? '', to, sentFrom(notice, place)),
     })),
   ]
 }
 
 /** Checks the addresses of a pipeline and returns the problems. Sends nothing. */
 export async function wrongAddresses(context: Context, notify: NotifySpec): Promise<string[]> {
-  const { heartbeat } = notify
-  const checks = destinationsOf(context, notify).map((destination) => () => destination.check())
-  if (heartbeat !== undefined) {
-    checks.push(async () => void addressOf(context, HEARTBEAT, heartbeat))
-  }
-  const found = await Promise.allSettled(checks.map((check) => check()))
+  const beat = async ({ heartbeat }: NotifySpec) =>
+    void (heartbeat && addressOf(context, HEARTBEAT, heartbeat))
+  const checks = destinationsOf(context, notify).map((destination) => destination.check())
+  const found = await Promise.allSettled([...checks, beat(notify)])
   return [...new Set(found.flatMap((one) => ('reason' in one ? messageOf(one.reason) : [])))]
 }
 
@@ -105,14 +100,10 @@ function addressOf({ environment, scrubber }: Context, what: string, address: st
   return url
 }
 
-async function mail(
-  context: Context,
-  people: { readonly from: string; readonly to: string },
-  notice: Notice,
-): Promise<void> {
-  context.scrubber.add(people.to)
+async function mail(context: Context, from: string, to: string, notice: Notice): Promise<void> {
+  context.scrubber.add(to)
   const { server, send } = await mailing(context)
-  await insisting(context, () => send(server, { ...people, notice }))
+  await insisting(context, () => send(server, { from, to, notice }))
 }
 
 /** @throws Error where no mail server is named, or not as an address */
@@ -128,14 +119,12 @@ async function mailing({ environment, scrubber }: Context) {
 
 /** Tries three times. @throws what went wrong the last time */
 async function insisting({ clock, stop }: Context, work: () => Promise<void>): Promise<void> {
-  let last: unknown
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await clock.sleep(PAUSE_MS, stop)
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      last = error
+      if (attempt === ATTEMPTS) throw new Error(messageOf(error), { cause: error })
+      await clock.sleep(PAUSE_MS, stop)
     }
   }
-  throw new Error(messageOf(last), { cause: last })
 }

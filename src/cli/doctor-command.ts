@@ -5,32 +5,24 @@
 
 import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom, proxiesFrom, type ApiKey } from '../config.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
 import { holdOf, type Hold } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/clock-history.ts'
-import {
-  finding,
-  keepPause,
-  look,
-  machineFindings,
-  pipelineFindings,
-  type Finding,
-  type FindingState,
-} from '../run/doctor.ts'
+import { finding, keepPause, look, machineFindings, pipelineFindings } from '../run/doctor.ts'
+import type { Finding, FindingState } from '../run/doctor.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
-import { runWorld, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { wrongAddresses } from './destinations.ts'
 import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {
   const { directory, clock } = context
-  const world = runWorld(context)
-  const findings = await machineFindings(world, bytesText)
+  const findings = await machineFindings(context, bytesText)
   const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
     (error: unknown) => {
       if (!(error instanceof JobtideError)) throw error
@@ -39,26 +31,25 @@ export async function doctorCommand(context: Context, named: readonly string[]):
   )
   if (state instanceof JobtideError) {
     findings.push(finding('pipelines', 'problem', state.message, state.hint ?? null))
+    findings.push(...(await serviceFindings(context, null)))
+  } else {
+    findings.push(...(await serviceFindings(context, state)))
+    findings.push(...(await pipelineFindings(state, context)))
+    findings.push(...(await notifyFindings(context, state)))
   }
-  findings.push(...(await serviceFindings(context, state instanceof JobtideError ? null : state)))
-  if (!(state instanceof JobtideError)) {
-    findings.push(
-      ...(await pipelineFindings(state, world)),
-      ...(await notifyFindings(context, state)),
-    )
+  const countOf = (how: FindingState) => {
+    const count = findings.filter((one) => one.state === how).length
+    return count === 0 ? [] : countText(count, how)
   }
-  const countOf = (how: FindingState) => findings.filter((one) => one.state === how).length
-  const [wrong, warnings] = [countOf('problem'), countOf('warning')]
-  const counted = [
-    wrong > 0 && countText(wrong, 'problem'),
-    warnings > 0 && countText(warnings, 'warning'),
-  ]
+  const ok = findings.every(({ state: how }) => how !== 'problem')
+  // A hint is about what is not as it should be.
+  const told = findings.map((one) => (one.state === 'ok' ? { ...one, hint: null } : one))
   return {
-    title: counted.filter(Boolean).join(', ') || 'nothing is wrong',
-    sections: [findings.map(factOf)],
+    title: [countOf('problem'), countOf('warning')].flat().join(', ') || 'nothing is wrong',
+    sections: [told.map(factOf)],
     notes: ['nothing was bought'],
-    values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
-    exitCode: wrong === 0 ? EXIT.done : EXIT.usage,
+    values: { ok, findings: told },
+    exitCode: ok ? EXIT.done : EXIT.usage,
   }
 }
 
@@ -66,9 +57,8 @@ const WIDTH = 80
 const LABEL = 16
 const STATE = 9
 
-function factOf(one: Finding): Fact {
+function factOf({ check, state, found, hint }: Finding): Fact {
   const width = WIDTH - LABEL - STATE
-  const { check, state, found, hint } = withoutIdleHint(one)
   const lines = wrapLines(hint === null ? found : `${found}\n→ ${hint}`, width).split('\n')
   const label = check.length > LABEL - 2 ? `${check.slice(0, LABEL - 3)}…` : check
   return [
@@ -78,36 +68,22 @@ function factOf(one: Finding): Fact {
   ]
 }
 
-function withoutIdleHint(one: Finding): Finding {
-  return one.state === 'ok' ? { ...one, hint: null } : one
-}
-
 /** Checks address, key and proxy, and how the service answers a free request. */
 async function serviceFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
-  const { environment } = context
-  let baseUrl: string | null = null
-  let key: ApiKey | null = null
-  const address = await look('address', () => {
-    baseUrl = baseUrlFrom(environment)
-    return finding('address', 'ok', baseUrl)
-  })
-  const secret = await look('key', () => {
-    key = apiKeyFrom(environment)
-    context.scrubber.add(key.secret.reveal())
+  const { environment, scrubber } = context
+  const address = await look('address', () => finding('address', 'ok', baseUrlFrom(environment)))
+  const key = await look('key', () => {
+    const { secret, source, isWide } = apiKeyFrom(environment)
+    scrubber.add(secret.reveal())
     const hint = 'Give it mode 0600, or 0440 for a group.'
-    const found = `from ${key.source}${key.isWide ? ', which others may read or write' : ''}`
-    return finding('key', key.isWide ? 'warning' : 'ok', found, hint)
+    const found = `from ${source}${isWide ? ', which others may read or write' : ''}`
+    return finding('key', isWide ? 'warning' : 'ok', found, hint)
   })
-  if (baseUrl === null || key === null) return [address, secret]
-  return [address, secret, ...(await answerFindings(context, baseUrl, key, state))]
+  const isReady = address.state !== 'problem' && key.state !== 'problem'
+  return [address, key, ...(isReady ? await answerFindings(context, state) : [])]
 }
 
-async function answerFindings(
-  context: Context,
-  baseUrl: string,
-  { secret }: ApiKey,
-  state: Freshness | null,
-): Promise<Finding[]> {
+async function answerFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
   const { environment, clock, stop } = context
   // A request during a run would exceed its pace, and a request during a pause is what the service asked us to avoid.
   if (state !== null && state.working !== null) {
@@ -115,21 +91,26 @@ async function answerFindings(
   }
   const hold = state && holdOf(state.history, state.nowMs, clock.uptime?.() ?? null)
   if (hold !== null && hold.until > clock.now()) return [holdFinding(hold)]
-  let proxies: ReturnType<typeof proxiesFrom>
+  const baseUrl = baseUrlFrom(environment)
   const proxy = await look('proxy', () => {
-    proxies = proxiesFrom(environment, baseUrl)
-    const address = proxies?.https || proxies?.http
-    return finding('proxy', 'ok', address ? new URL(address).host : 'none')
+    const { https, http } = proxiesFrom(environment, baseUrl) ?? {}
+    const at = https || http
+    return finding('proxy', 'ok', at ? new URL(at).host : 'none')
   })
   if (proxy.state === 'problem') return [proxy]
-  const userAgent = `jobtide/${packageVersion()}`
-  const parts = { baseUrl, apiKey: secret, clock, connections: 1, userAgent }
-  const transport = createTransport({ ...parts, ...(proxies === undefined ? {} : { proxies }) })
+  const proxies = proxiesFrom(environment, baseUrl)
+  const transport = createTransport({
+    baseUrl,
+    apiKey: apiKeyFrom(environment).secret,
+    clock,
+    connections: 1,
+    userAgent: `jobtide/${packageVersion()}`,
+    ...(proxies && { proxies }),
+  })
   const beganAt = clock.monotonic()
   try {
     const answer = await askForFree(transport, baseUrl, stop)
-    if (answer.notBefore !== null)
-      await keepPause(answer.notBefore, answer.words, runWorld(context))
+    if (answer.notBefore !== null) await keepPause(answer.notBefore, answer.words, context)
     return [proxy, serviceFinding(answer, clock.monotonic() - beganAt), ...clockFindings(answer)]
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
@@ -154,13 +135,8 @@ function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: numbe
   if (notBefore === null) {
     return finding('service', 'ok', `accepts the key: ${words} in ${took} to a free request`)
   }
-  const until = isoInstant(notBefore)
-  return finding(
-    'service',
-    'warning',
-    `busy: ${words}`,
-    `Run nothing before ${until}: the service asked for this pause.`,
-  )
+  const hint = `Run nothing before ${isoInstant(notBefore)}: the service asked for this pause.`
+  return finding('service', 'warning', `busy: ${words}`, hint)
 }
 
 /** These are warnings, because a run succeeds without its messages. */
@@ -171,9 +147,8 @@ async function notifyFindings(context: Context, { pipelines }: Freshness): Promi
     if (!job?.notify) continue
     const wrong = await wrongAddresses(context, job.notify)
     const state = wrong.length === 0 ? 'ok' : 'warning'
-    findings.push(
-      finding(`${name} tells`, state, wrong.join('; ') || 'has addresses to send to', hint),
-    )
+    const found = wrong.join('; ') || 'has addresses to send to'
+    findings.push(finding(`${name} tells`, state, found, hint))
   }
   return findings
 }

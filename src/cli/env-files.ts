@@ -10,7 +10,7 @@ import { exportSdkEnv, type Environment } from '../config.ts'
 import { pipelineFile } from '../run/pipeline-file.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isFile } from '../support/atomic-file.ts'
-import { ConfigError, onDisk } from '../support/errors.ts'
+import { ConfigError, onDisk, systemCode } from '../support/errors.ts'
 import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { decodeText } from '../support/text.ts'
 
@@ -77,7 +77,7 @@ function foldersOf(pipeline: string): string[] {
 }
 
 function readEnvFile(file: string) {
-  const { bytes, mode, isGroups } = onDisk(file, () => refusingUnreadable(file))
+  const { bytes, mode, isGroups } = onDisk(file, () => readBelieved(file))
   const values = parseEnv(decodeText(bytes)) as Record<string, string>
   for (const [name, value] of Object.entries(values)) {
     if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
@@ -85,25 +85,15 @@ function readEnvFile(file: string) {
       hint: 'Put each variable on its own line, without quoted line ends; nothing was sent.',
     })
   }
-  const warnings: string[] = []
-  if (isGroups)
-    warnings.push(`${file} may be written by a group, which could send the key elsewhere`)
-  if (isExposed(mode, values)) warnings.push(`${file} holds a key and others may read it`)
+  const isKey = ([name, value]: readonly [string, string]) => SECRET.test(name) && value !== ''
+  const isExposed = process.platform !== 'win32' && (mode & OTHERS_MAY_READ) !== 0
+  const warnings = [
+    isGroups ? `${file} may be written by a group, which could send the key elsewhere` : [],
+    isExposed && Object.entries(values).some(isKey)
+      ? `${file} holds a key and others may read it`
+      : [],
+  ].flat()
   return { values, warnings }
-}
-
-// Ignoring settings silently could mean another service or another key.
-function refusingUnreadable(file: string) {
-  try {
-    return readBelieved(file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
-    throw new ConfigError(`this account may not read ${file}`, {
-      hint:
-        'Let it read the file (`ls -l` shows whose it is), or set these variables in the environment: under systemd with ' +
-        '`EnvironmentFile=` and `LoadCredential=`, as deploy/systemd does.',
-    })
-  }
 }
 
 // Checks the open file, so that replacing it meanwhile has no effect.
@@ -111,16 +101,19 @@ function readBelieved(file: string) {
   const judge = (found: Stats) => refuseOthersFile(file, found, file, 'send the key elsewhere')
   // Also one that cannot be read.
   judge(statSync(file))
-  const descriptor = openSync(file, 'r')
+  let descriptor: number | null = null
   try {
+    descriptor = openSync(file, 'r')
     const found = fstatSync(descriptor)
     return { isGroups: judge(found), mode: found.mode, bytes: readFileSync(descriptor) }
+  } catch (error) {
+    // Ignoring settings silently could mean another service or another key.
+    if (systemCode(error) !== 'EACCES') throw error
+    throw new ConfigError(`this account may not read ${file}`, { hint: NOT_READABLE })
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== null) closeSync(descriptor)
   }
 }
 
-function isExposed(mode: number, values: Readonly<Record<string, string>>): boolean {
-  if (process.platform === 'win32' || (mode & OTHERS_MAY_READ) === 0) return false
-  return Object.entries(values).some(([name, value]) => SECRET.test(name) && value !== '')
-}
+const NOT_READABLE =
+  'Let it read the file (`ls -l` shows whose it is), or set these variables in the environment: under systemd with `EnvironmentFile=` and `LoadCredential=`, as deploy/systemd does.'

@@ -8,10 +8,10 @@ import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
 import { withoutCredentials } from '../support/text.ts'
-import { runWorld, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import type { ExportFormat } from './options.ts'
 import { whileReading } from './reading.ts'
-import { table, type Report } from './report.ts'
+import { table, type Column, type Report } from './report.ts'
 
 export interface ExportOptions {
   readonly to: string
@@ -27,6 +27,11 @@ const ONE_FILE =
   'Name a folder, such as export. For one file: jobtide query --format csv "from joiners" > joiners.csv, or --format spreadsheet for Excel.'
 const COPY = 'The export names people, and `jobtide forget` does not reach this copy.'
 
+const COLUMNS: readonly Column<{ readonly name: string; readonly rows: number }>[] = [
+  ['table', 'name'],
+  ['rows', 'rows', 'number'],
+]
+
 /**
  * Replaces an earlier export there as a whole.
  * @param given the tables; none: all tables for analysts
@@ -40,14 +45,14 @@ export async function exportCommand(
   const { to, tables: listed, format, schema } = options
   const wanted = [...given, ...(listed?.split(',').map((name) => name.trim()) ?? [])]
   const names = wanted.length === 0 ? null : wanted
-  const isDatabase = isPostgresAddress(to)
-  refuseMisfits(options, isDatabase)
-  return isDatabase
+  refuseMisfits(options)
+  return isPostgresAddress(to)
     ? exportToDatabase(context, to, names, schema)
     : exportToFiles(context, to, names, format)
 }
 
-function refuseMisfits({ to, format, schema }: ExportOptions, isDatabase: boolean): void {
+function refuseMisfits({ to, format, schema }: ExportOptions): void {
+  const isDatabase = isPostgresAddress(to)
   if (!isDatabase && /^[a-z]\w+:\/\/|\.duckdb$/i.test(to)) {
     throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {
       hint: 'Name postgres://user@host/database, or a folder. A DuckDB file is there already: analyst.duckdb in the data directory. Nothing was sent.',
@@ -69,20 +74,14 @@ async function exportToDatabase(
   const { DEFAULT_SCHEMA, loadDatabase } = await import('../run/databases.ts')
   const target = { to, schema: schema ?? DEFAULT_SCHEMA, tables: names }
   const loaded = await whileReading(context, (warehouse) =>
-    loadDatabase(warehouse, target, runWorld(context)),
+    loadDatabase(warehouse, target, context),
   )
   const { database, tables } = loaded
   const rows = sum(tables.map((one) => one.rows))
   const changed = tables.filter(({ rowsChanged }) => rowsChanged !== null).length
   return {
     title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}, ${countText(changed, 'table')} changed: ${database} (schema ${loaded.schema})`,
-    sections: [
-      table('tables', tables, [
-        ['table', 'name'],
-        ['rows', 'rows', 'number'],
-        ['changed', 'rowsChanged', 'number'],
-      ]),
-    ],
+    sections: [table('tables', tables, [...COLUMNS, ['changed', 'rowsChanged', 'number']])],
     values: { destination: database, schema: loaded.schema, rows },
   }
 }
@@ -112,12 +111,7 @@ async function exportToFiles(
       : `into a DuckDB file: cd ${to} && duckdb people.duckdb -f ${LOAD_SCRIPT}`
   return {
     title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${destination}`,
-    sections: [
-      table('tables', tables, [
-        ['table', 'name'],
-        ['rows', 'rows', 'number'],
-      ]),
-    ],
+    sections: [table('tables', tables, COLUMNS)],
     notes: ['', loader, COPY],
     values: { destination, rows },
   }

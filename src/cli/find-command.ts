@@ -18,18 +18,13 @@ import { countText, numberText } from '../support/numbers.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { runWorld, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { collectionReport } from './plan-command.ts'
-import { table, type Column, type Report } from './report.ts'
-import { notFilterFact, problemOf } from './run-result.ts'
+import { facts, table, type Column, type Report } from './report.ts'
+import { notFilterText, problemOf } from './run-result.ts'
 import { withService } from './service-commands.ts'
 
-interface FoundRow {
-  readonly name: string
-  readonly about: string | null
-  readonly url: string | null
-  readonly organization_id: string | null
-}
+type FoundRow = Readonly<Record<'name' | 'about' | 'url' | 'organization_id', string | null>>
 
 interface Search {
   readonly endpoint: string
@@ -97,58 +92,54 @@ export async function findCommand(
       hint: `${didYouMean(what, Object.keys(SEARCHES))}Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
     })
   }
-  const asked = { pages, refreshMs: refreshDays * DAY }
+  const { endpoint, columns } = search
   const request = requestOf(filters)
-  const collection = collectOnce(`find-${what}`, search.endpoint, request, asked)
+  const asked = { pages, refreshMs: refreshDays * DAY }
+  const collection = collectOnce(`find-${what}`, endpoint, request, asked)
   if (dryRun) return collectionReport(context, jobOf(context, collection, options), collection)
   const before = file === undefined ? null : listBefore(file, search)
   const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const rows = await warehouse.all<FoundRow>(sql, [key])
-    const found = rows.map((row) => ({ ...row, url: linkOf(row.url) }))
     const bodies = await bodiesOf(warehouse, key)
     return {
-      found,
+      found: rows.map((row) => ({ ...row, url: linkOf(row.url) })),
       pages: bodies.length,
       isCut: hasMore(collection.declared, request, bodies),
       notFilters: [...new Set(bodies.flatMap((body) => filterErrorsIn(body)))],
     }
   })
-  const { found, notFilters } = read
+  const { found, notFilters, isCut } = read
+  const { credits } = run.extract
   // An incomplete result never replaces a list.
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
   const changes = before === null || !isWhole ? null : differenceOf(before, found)
+  const changesText =
+    changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`
+  // Another end of the list is the service's: it repeated a page.
+  const isMore = isWhole && isCut && (read.pages >= pages || run.extract.pages === 0)
   return {
-    title: `${countText(found.length, 'result')}, for ${countText(run.extract.credits, 'credit')}`,
+    title: `${countText(found.length, 'result')}, for ${countText(credits, 'credit')}`,
     sections: [
-      table('found', found, search.columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
-      [
-        notFilterFact(notFilters),
-        isWhole &&
-          read.isCut &&
-          // Another end of the list is the service's: it repeated a page.
-          (read.pages >= pages || run.extract.pages === 0) && [
-            'more',
-            `not read: this list ends after page ${numberText(read.pages)}; ${moreBy(read.pages, pages)}`,
-          ],
-        file !== undefined &&
-          !isWhole &&
-          (before === null ? ['not written', file] : ['kept', `${file}, as it was`]),
-        file !== undefined &&
-          isWhole && [
-            'written',
-            `${file}${changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`}`,
-          ],
-      ],
+      table('found', found, columns, { shown: ROWS_SHOWN, more: 'all with --output FILE' }),
+      facts({
+        'no filter': notFilterText(notFilters),
+        more:
+          isMore &&
+          `not read: this list ends after page ${numberText(read.pages)}; ${moreBy(read.pages, pages)}`,
+        'not written': !isWhole && before === null && file,
+        kept: !isWhole && before !== null && `${file}, as it was`,
+        written: isWhole && file && `${file}${changesText}`,
+      }),
     ],
     values: {
-      endpoint: search.endpoint,
+      endpoint,
       runId: run.runId,
-      credits: run.extract.credits,
+      credits,
       filterErrors: notFilters,
       pages: read.pages,
-      more: read.isCut,
+      more: isCut,
       output: isWhole ? (file ?? null) : null,
       added: changes?.added ?? null,
       removed: changes?.removed ?? null,
@@ -183,7 +174,6 @@ export interface SuggestOptions extends OneOffOptions {
 }
 
 /** `suggest`: what the filters of a search for people are called. */
-
 export async function suggestCommand(
   context: Context,
   type: string | undefined,
@@ -210,14 +200,7 @@ export async function suggestCommand(
   )
   return {
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
-    sections: [
-      table('suggestions', read, [
-        ['label', 'label'],
-        ['value', 'value'],
-        ['id', 'id', 'id'],
-        ...(read.some(isDescribed) ? META : []),
-      ]),
-    ],
+    sections: [table('suggestions', read, SUGGESTION)],
     values: { type, credits: run.extract.credits },
     problem,
   }
@@ -259,19 +242,17 @@ async function listFilters(
   }
 }
 
-interface Suggestion extends Readonly<
+type Suggestion = Readonly<
   Record<'label' | 'value' | 'id' | 'employees' | 'industry' | 'location', string | null>
-> {}
-
-const META = [
+>
+const SUGGESTION: readonly Column<Suggestion>[] = [
+  ['label', 'label'],
+  ['value', 'value'],
+  ['id', 'id', 'id'],
   ['employees', 'employees'],
   ['industry', 'industry'],
   ['location', 'location'],
-] as const
-
-function isDescribed({ employees, industry, location }: Suggestion): boolean {
-  return (employees ?? industry ?? location) !== null
-}
+]
 
 const SUGGESTING = { pages: 1, refreshMs: 30 * DAY }
 
@@ -294,9 +275,7 @@ async function ask<T>(
   const { declared, read: lookups } = collection
   const [lookup] = (await lookups()).lookups
   const key = lookupKey(declared.name, lookup?.request ?? {})
-  const run = await withService(context, job, (service) =>
-    runJob(job, 'find', service, runWorld(context)),
-  )
+  const run = await withService(context, job, (service) => runJob(job, 'find', service, context))
   if (run.stageFailure !== null) throw run.stageFailure
   const problem = problemOf(run)
   const path = context.directory.warehouse

@@ -22,8 +22,8 @@ import { countText, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
-import { runWorld, type Context } from './context.ts'
-import { firstTexts, bytesText, type Fact, type Report, type Result } from './report.ts'
+import type { Context } from './context.ts'
+import { bytesText, facts, firstTexts, type Fact, type Report, type Result } from './report.ts'
 
 export interface ForgetOptions {
   readonly from?: string
@@ -41,22 +41,18 @@ export async function forgetCommand(
   people: readonly string[],
   options: ForgetOptions,
 ): Promise<Result> {
+  const { gone: places = [], pipeline, yes = false } = options
   const request = requestOf(context, people, options)
-  const gone = (options.gone ?? []).map((place) =>
-    withoutSlash(absoluteAddress(place, '.') ?? place),
-  )
-  const world = { ...erasureWorld(context, options.pipeline), gone }
-  if (options.yes !== true) {
-    return planReport(await planErasure(world, request))
-  }
+  const gone = places.map((place) => withoutSlash(absoluteAddress(place, '.') ?? place))
+  const world = { ...erasureWorld(context, pipeline), gone }
+  if (!yes) return planReport(await planErasure(world, request))
   const erased = await erase(world, request, DEFAULT_MAX_WAIT_MS)
-  if (erased === null) return EXIT.done
-  return certificateReport(erased)
+  return erased === null ? EXIT.done : certificateReport(erased)
 }
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
 export async function exportPersonCommand(context: Context, profileId: string): Promise<Report> {
-  const found = await exportPerson(runWorld(context), profileId)
+  const found = await exportPerson(context, profileId)
   // For people it is spread over lines; a program gets the same document.
   const title = escapedJson(JSON.stringify(found, null, 2)).split('\n')
   return { title, data: found }
@@ -65,7 +61,7 @@ export async function exportPersonCommand(context: Context, profileId: string): 
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
   const targets: ErasureWorld['targets'] = (known) =>
     targetsOf(context.directory.root, pipeline, known)
-  return { ...runWorld(context), targets }
+  return { ...context, targets }
 }
 
 function requestOf(
@@ -102,12 +98,8 @@ function idsIn(file: string, logger: Logger): string[] {
   const ids = rows.slice(at < 0 ? 0 : 1).flatMap(({ cells, line }) => {
     const [id = '', ...others] = at < 0 ? cells.filter((cell) => cell !== '') : [cells[at] ?? '']
     if (others.length > 0 || NO_ID.test(id)) {
-      throw new ConfigError(
-        `${name}:${line}: not a ${ID_COLUMN}: ${JSON.stringify(cells.join())}`,
-        {
-          hint,
-        },
-      )
+      const what = JSON.stringify(cells.join())
+      throw new ConfigError(`${name}:${line}: not a ${ID_COLUMN}: ${what}`, { hint })
     }
     if (id === '') skipped.push(line)
     return id === '' ? [] : [id]
@@ -120,7 +112,7 @@ function planReport(plan: ErasurePlan): Report {
   const { people, not_here: unknown, events_before: before } = plan
   return {
     title: `would be erased: ${whomText(people - unknown.length, before)}`,
-    sections: [placesOf(plan, 'would be dropped')],
+    sections: [placesOf(plan, true)],
     notes: [
       ...(plan.goes_on ? ['This includes what an earlier `forget` left undone.'] : []),
       ...notHereText(unknown),
@@ -142,12 +134,11 @@ function certificateReport({ notHere, begunAt, ...certificate }: Erasure): Repor
     title: certificate.is_complete ? done : `not erased everywhere yet: ${who}${begun}`,
     sections: [
       [
-        ...placesOf(certificate, 'dropped'),
-        people.length > 0 && [
-          'proof',
-          `${countText(proof.texts, 'text')} searched in ${countText(proof.files, 'file')} (${bytesText(proof.bytes)}), found in ${proof.matches.length}`,
-        ],
-        ['certificate', path],
+        ...placesOf(certificate, false),
+        ...facts({
+          proof: people.length > 0 && proofText(proof),
+          certificate: path,
+        }),
       ],
     ],
     notes: [
@@ -185,22 +176,19 @@ function isNowhere({ segments, rows, stores }: Places): boolean {
 const GO_ON = 'Fix that and run `jobtide forget --yes` again: it continues where it stopped.'
 
 function whomText(people: number, eventsBefore: string | null): string {
-  const parts = [
-    (people > 0 || eventsBefore === null) && countText(people, 'person', 'people'),
-    eventsBefore !== null &&
-      `events that changed and were detected before ${eventsBefore.slice(0, 10)}`,
-  ]
-  return parts.filter(Boolean).join(', and ')
+  const who = countText(people, 'person', 'people')
+  if (eventsBefore === null) return who
+  const events = `events that changed and were detected before ${eventsBefore.slice(0, 10)}`
+  return people > 0 ? `${who}, and ${events}` : events
+}
+
+function proofText({ texts, files, bytes, matches }: Erasure['proof']): string {
+  return `${countText(texts, 'text')} searched in ${countText(files, 'file')} (${bytesText(bytes)}), found in ${matches.length}`
 }
 
 type Places = Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>
 
-function databaseText(tables: readonly string[], dropped: string): string {
-  if (dropped.startsWith('would')) return 'would be loaded again without it'
-  return tables.length === 0 ? 'none of it was there' : `loaded again: ${tables.join(', ')}`
-}
-
-function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {
+function placesOf({ segments, rows, stores }: Places, isPlan: boolean): Fact[] {
   const events = countText(sum(segments.map((segment) => segment.events)), 'event')
   const pages = countText(sum(segments.map((segment) => segment.pages)), 'page')
   const tables = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
@@ -209,9 +197,15 @@ function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {
     ['journal', `${events} in ${pages} of ${countText(segments.length, 'segment')}`],
     ['warehouse', tables.length === 0 ? 'no rows' : `${all}: ${tables.join(', ')}`],
     ...stores.map(({ destination, problem, snapshots, tables }): Fact => {
-      if (tables !== undefined) return [destination, problem ?? databaseText(tables, dropped)]
+      if (problem !== null) return [destination, problem]
+      if (tables !== undefined) {
+        const loaded =
+          tables.length > 0 ? `loaded again: ${tables.join(', ')}` : 'none of it was there'
+        return [destination, isPlan ? 'would be loaded again without it' : loaded]
+      }
+      const dropped = isPlan ? 'would be dropped' : 'dropped'
       const ids = snapshots.length === 0 ? '' : ` ${dropped}: ${snapshots.join(', ')}`
-      return [destination, problem ?? `${countText(snapshots.length, 'snapshot')}${ids}`]
+      return [destination, `${countText(snapshots.length, 'snapshot')}${ids}`]
     }),
   ]
 }

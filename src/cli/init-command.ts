@@ -12,11 +12,18 @@ export async function initCommand(
   target: string,
   { organizations: listFile }: { readonly organizations?: string },
 ): Promise<Report> {
-  const made = await makeProjectFolder(target, listFile)
-  const { folder, files, organizations, skipped } = made
+  const { folder, files, organizations, skipped } = await makeProjectFolder(target, listFile)
   const below = relative(process.cwd(), folder)
-  const isElsewhere = below !== ''
   const named = below.startsWith(`..${sep}`) || below === '..' ? folder : below
+  const next = [
+    ...(below === '' ? [] : [`cd ${named}`]),
+    ...(organizations === null ? ['list the organisations to watch in organizations.csv'] : []),
+    'cp .env.example .env && chmod 600 .env',
+    'put the address of the service and the key into .env',
+    'jobtide doctor',
+    'jobtide plan nightly',
+    'jobtide run nightly',
+  ]
   return {
     title: `${folder} is ready for ${organizations === null ? 'your list' : countText(organizations, 'organisation')}`,
     sections: [
@@ -27,22 +34,7 @@ export async function initCommand(
         ]),
         skipped.length > 0 && ['skipped', skipped.map(skippedText)],
       ],
-      [
-        [
-          'next',
-          [
-            ...(isElsewhere ? [`cd ${named}`] : []),
-            ...(organizations === null
-              ? ['list the organisations to watch in organizations.csv']
-              : []),
-            'cp .env.example .env && chmod 600 .env',
-            'put the address of the service and the key into .env',
-            'jobtide doctor',
-            'jobtide plan nightly',
-            'jobtide run nightly',
-          ],
-        ],
-      ],
+      [['next', next]],
     ],
     values: {
       folder,

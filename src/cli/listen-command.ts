@@ -8,18 +8,12 @@ import { openJournal } from '../journal/journal.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { withJournal } from '../run/session.ts'
 import { makeFolder } from '../support/atomic-file.ts'
-import {
-  ConfigError,
-  EXIT,
-  JobtideError,
-  messageOf,
-  onDisk,
-  type ExitCode,
-} from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, messageOf, onDisk } from '../support/errors.ts'
+import type { ExitCode } from '../support/errors.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import { countText } from '../support/numbers.ts'
 import { HOUR, MIB } from '../support/units.ts'
-import { runWorld, type Context } from './context.ts'
+import type { Context } from './context.ts'
 
 export interface ListenOptions {
   readonly port: number
@@ -32,6 +26,8 @@ export interface ListenOptions {
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/
 const DELIVERY_PATH = /^\/[\w./~-]*$/
+const UNSIGNED =
+  'no JOBTIDE_WEBHOOK_SECRET: deliveries from anyone who reaches the port are accepted'
 const HEADER_NAME = /^[\w-]+$/
 
 export async function listenCommand(context: Context, options: ListenOptions): Promise<ExitCode> {
@@ -64,15 +60,7 @@ export async function listenCommand(context: Context, options: ListenOptions): P
     },
   })
   const url = await listenAt(receiver, host, port)
-  if (signature === null) {
-    logger.warn(
-      {
-        reason:
-          'no JOBTIDE_WEBHOOK_SECRET: deliveries from anyone who reaches the port are accepted',
-      },
-      'unsigned',
-    )
-  }
+  if (signature === null) logger.warn({ reason: UNSIGNED }, 'unsigned')
   try {
     output.report({
       title: `listening at ${url}${path} (stop with Ctrl-C)`,
@@ -94,7 +82,6 @@ export async function listenCommand(context: Context, options: ListenOptions): P
 /** Takes deliveries into the journal and backs it up once an hour, where a backup is kept: until then they are on one disk. */
 async function untilStopped(context: Context): Promise<void> {
   const { clock, stop, directory, logger } = context
-  const world = runWorld(context)
   while (!stop.aborted) {
     try {
       await clock.sleep(INTAKE_EVERY_MS, stop)
@@ -106,8 +93,8 @@ async function untilStopped(context: Context): Promise<void> {
     try {
       const journal = openJournal(directory.journal, clock)
       if (knownBackups(directory.root, journal).length === 0) continue
-      await withJournal(world, { command: 'listen' }, 'refuse', () =>
-        backUpWhereKnown(journal, world),
+      await withJournal(context, { command: 'listen' }, 'refuse', () =>
+        backUpWhereKnown(journal, context),
       )
     } catch (error) {
       // A process that holds the lock loads the deliveries.

@@ -1,14 +1,8 @@
 /** Runs one command from its arguments to its exit code. Every error ends here as one sentence and a hint. */
 
 import { Command, CommanderError } from 'commander'
-import {
-  logLevelFrom,
-  misspelt,
-  quietSdk,
-  refuseKeyInArguments,
-  secretsOf,
-  type Environment,
-} from '../config.ts'
+import { logLevelFrom, misspelt, quietSdk, refuseKeyInArguments, secretsOf } from '../config.ts'
+import type { Environment } from '../config.ts'
 import { engineVersion, packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
@@ -66,17 +60,8 @@ export async function runCommandLine(
       ? (await import('../support/json-log.ts')).createJsonLog(level, scrubber, write, logFields)
       : null
     output = streamOutput(options.json ?? false, scrubber, streams, shownIn(environment), log)
-    const parts = {
-      ...given,
-      environment,
-      startedWith,
-      clock: realClock,
-      scrubber,
-      output,
-      log,
-      logFields,
-    }
-    const context = createContext(options, parts, pipelines)
+    const parts = { ...given, environment, startedWith, clock: realClock, scrubber, output, log }
+    const context = createContext(options, { ...parts, logFields }, pipelines)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     for (const reason of misspelt(environment)) context.logger.warn({ reason }, 'variable')
     const result = await work(context).catch((error: unknown) => {

@@ -2,13 +2,8 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import {
-  GROUPS,
-  groupOf,
-  IN_MEMORY,
-  readCatalogue,
-  type CatalogueTable,
-} from '../model/catalogue.ts'
+import { GROUPS, groupOf, IN_MEMORY, readCatalogue } from '../model/catalogue.ts'
+import type { CatalogueTable } from '../model/catalogue.ts'
 import { configFiles } from '../model/computed-models.ts'
 import { CATALOGUE_TITLE, cataloguePage } from '../report/catalogue-page.ts'
 import { refuseForeignPage } from '../report/document.ts'
@@ -47,7 +42,10 @@ export async function modelsCommand(
     output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   if (written !== null) return { title: `${written.path} (${bytesText(written.bytes)})`, values }
   if (one !== null) return { ...fullReport(one), values }
-  const notes = LISTED.flatMap(([group, head]) => listed(head, inGroup(tables, group)))
+  const notes = LISTED.flatMap(([group, head]) => {
+    const found = inGroup(tables, group)
+    return found.length === 0 ? [] : [head, ...found.flatMap(shortNotes)]
+  })
   return { notes, values }
 }
 
@@ -61,12 +59,9 @@ function writePage(
   refuseForeignPage(path, 'page of the tables of Jobtide', CATALOGUE_TITLE)
   const shown = tables
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map((table) => {
-      return { ...table, rowsText: rowsText(table), sourceText: sourceText(table) }
-    })
-  const groups = GROUPS.map((group) => ({ ...group, tables: inGroup(shown, group.schema) })).filter(
-    (group) => group.tables.length > 0,
-  )
+    .map((one) => ({ ...one, rowsText: rowsText(one), sourceText: sourceText(one) }))
+  const all = GROUPS.map((group) => ({ ...group, tables: inGroup(shown, group.schema) }))
+  const groups = all.filter((group) => group.tables.length > 0)
   const page = Buffer.from(cataloguePage(groups, clock.now()))
   writeFileAtomic(path, page)
   return { path, bytes: page.length }
@@ -79,10 +74,6 @@ const LISTED: readonly (readonly [group: string, head: string])[] = [
   ['service', '\nfrom other endpoints (schema service)'],
   ['own', '\nyour own (models/)'],
 ]
-
-function listed(head: string, tables: readonly CatalogueTable[]): string[] {
-  return tables.length === 0 ? [] : [head, ...tables.flatMap(shortNotes)]
-}
 
 function inGroup<T extends CatalogueTable>(tables: readonly T[], group: string): T[] {
   return tables.filter((table) => groupOf(table) === group)
@@ -121,20 +112,20 @@ function sourceText({ kind, name, reads }: CatalogueTable): string {
 
 function fullReport(table: CatalogueTable): Report {
   const { name, grain, purpose, key, readBy, checks, file, columns } = table
-  const facts: readonly (readonly [label: string, text: string])[] = [
-    ['key', key.join(', ')],
-    ['rows', rowsText(table)],
-    ['made from', sourceText(table)],
-    ['read by', readBy.join(', ')],
-    ['checks', checks.join(', ')],
-    ['file', file === null ? '' : table.isOwn ? file : `sql/models/${file}`],
-  ]
+  const about = {
+    key: key.join(', '),
+    rows: rowsText(table),
+    'made from': sourceText(table),
+    'read by': readBy.join(', '),
+    checks: checks.join(', '),
+    file: file === null || table.isOwn ? (file ?? '') : `sql/models/${file}`,
+  }
   return {
     title: name,
     notes: [
       `  ${[grain, purpose ?? ''].join(' ').trim()}`,
       '',
-      ...facts.flatMap(([label, text]) => (text === '' ? [] : label.padEnd(11) + text)),
+      ...Object.entries(about).flatMap(([label, text]) => (text ? label.padEnd(11) + text : [])),
       '',
       ...columns.flatMap(({ name: column, type, description }) => [
         `${column}  ${(type ?? '').toLowerCase()}`.trimEnd(),

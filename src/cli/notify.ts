@@ -13,14 +13,10 @@ import { concerns, missingSince, runsOf, type Judgement, type JudgementId } from
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { RunCommand } from '../run/begin.ts'
 import type { Job } from '../run/job.ts'
-import {
-  partsOf,
-  readFreshness,
-  readPipelines,
-  type Freshness,
-  type KnownPipeline,
-} from '../run/pipelines.ts'
+import { partsOf, readFreshness, readPipelines } from '../run/pipelines.ts'
+import type { Freshness, KnownPipeline } from '../run/pipelines.ts'
 import type { RunReport } from '../run/run.ts'
+import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, isStop, messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { countText } from '../support/numbers.ts'
@@ -68,15 +64,17 @@ export async function notifyUnreadable(
 function unreadable({ name, schedule }: KnownPipeline, error: unknown, nowMs: number): Message {
   const why = messageOf(error)
   const since = (schedule && lastDue(schedule, nowMs)) ?? Math.floor(nowMs / DAY) * DAY
-  return {
-    key: `${name}:journal_unreadable:${sha256Hex(why).slice(0, 16)}:${since}`,
-    kind: 'failure',
-    pipeline: name,
-    text: `${name} cannot run, because its journal cannot be read: ${why}`,
-    hint: (error instanceof JobtideError ? error.hint : null) ?? null,
-    runId: null,
-    at: nowMs,
-  }
+  const key = `${name}:journal_unreadable:${sha256Hex(why).slice(0, 16)}:${since}`
+  const text = `${name} cannot run, because its journal cannot be read: ${why}`
+  return failure(name, key, text, hintOf(error), nowMs)
+}
+
+function failure(pipeline: string, key: string, text: string, hint: string | null, at: number) {
+  return { key, kind: 'failure', pipeline, text, hint, runId: null, at } satisfies Message
+}
+
+function hintOf(error: unknown): string | null {
+  return (error instanceof JobtideError ? error.hint : null) ?? null
 }
 
 /** Which digest to send: changes that are new to a destination, only the pending one, or none. */
@@ -93,11 +91,9 @@ export async function withNotifications(
   work: () => Promise<RunReport>,
 ): Promise<RunReport> {
   const { clock } = context
-  // Too early for an unreadable journal: the run may continue without the lost segments.
-  const before = await tellNow(context, named, 'none', {
-    isUnreadable: 'silent',
-    without: 'erasure_pending',
-  })
+  // Too early for an unreadable journal: the run may continue without the lost segments. It may also solve its erasure.
+  const first = { isSilent: true, without: 'erasure_pending' } as const
+  const before = await tellNow(context, named, 'none', first)
   const beganAt = clock.now()
   try {
     const result = await work()
@@ -114,7 +110,8 @@ export async function withNotifications(
 }
 
 interface TellChoices {
-  readonly isUnreadable?: 'told' | 'silent'
+  /** Says nothing of a journal that cannot be read. */
+  readonly isSilent?: boolean
   /** A problem that this run may solve at its end. */
   readonly without?: JudgementId
   /** Other messages to send. */
@@ -126,26 +123,24 @@ async function tellNow(
   context: Context,
   named: string,
   digests: Digests,
-  { isUnreadable = 'told', without, more = () => [] }: TellChoices = {},
+  { isSilent = false, without, more = () => [] }: TellChoices = {},
 ): Promise<ReadonlySet<string>> {
   const { directory, clock, logger } = context
   // Looks for problems only if a destination wants them, because pipeline lists are long.
   if (partsOf(named).notify === null) return new Set()
   const scope = { directory, clock, named: [named], isTolerant: true, maxAgeMs: null }
   const found = await readFreshness(scope).catch(async (error: unknown) => {
-    if (isUnreadable === 'told') await notifyUnreadable(context, [named], error)
+    if (!isSilent) await notifyUnreadable(context, [named], error)
     return null
   })
   const [pipeline] = found?.pipelines ?? []
   if (found === null || !pipeline?.notify) return new Set()
-  const freshness = {
-    ...found,
-    judgements: found.judgements.filter(({ id }) => id !== without),
-  }
+  const judgements = found.judgements.filter(({ id }) => id !== without)
+  const freshness = { ...found, judgements }
   try {
     const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
     await tell(context, pipeline, messages, digests)
-    return new Set(freshness.judgements.map(keyOfJudgement))
+    return new Set(judgements.map(keyOfJudgement))
   } catch (error) {
     logger.warn({ reason: messageOf(error) }, 'not_told')
     return new Set()
@@ -163,8 +158,7 @@ function unrecorded(
   before: ReadonlySet<string>,
 ): Message[] {
   const [pipeline] = pipelines
-  const known = error instanceof JobtideError ? error : null
-  const exitCode = known?.exitCode ?? EXIT.defect
+  const exitCode = error instanceof JobtideError ? error.exitCode : EXIT.defect
   const isKnown = judgements.some(
     (one) => OF_THE_LAST_RUN.has(one.id) && !before.has(keyOfJudgement(one)),
   )
@@ -173,8 +167,7 @@ function unrecorded(
   const due = missingSince(schedule, runsOf(history, name), beganAt)
   const text = `a run of ${name} ended with exit ${exitCode} before it began: ${messageOf(error)}`
   const key = due === null ? `${name}:not_begun:${beganAt}` : missedKey(name, due)
-  const hint = known?.hint ?? null
-  return [{ key, kind: 'failure', pipeline: name, text, hint, runId: null, at: nowMs }]
+  return [failure(name, key, text, hintOf(error), nowMs)]
 }
 
 const keyOfJudgement = (one: Judgement) => keyOf(one.pipeline ?? '', one)
@@ -207,11 +200,10 @@ function keptAway(
   // The person who sets up the pipeline watches the first run.
   if (problem === null || due === null || runs.last === null) return []
   const text = `${name} was due and could not run: ${problem}`
-  const key = missedKey(name, due)
-  return [{ key, kind: 'failure', pipeline: name, text, hint: MEND, runId: null, at: nowMs }]
+  return [failure(name, missedKey(name, due), text, FIX, nowMs)]
 }
 
-const MEND =
+const FIX =
   'Fix the cause named above: `jobtide schedule` runs it within ten minutes, cron at the next scheduled time.'
 
 async function tell(
@@ -224,12 +216,19 @@ async function tell(
   if (notify === null) return
   // In parallel, so that an unreachable destination does not delay the others.
   const telling = destinationsOf(context, notify).map((destination) =>
-    tellOne(context, destination, pipeline, messages, digests).catch((error: unknown) => {
-      const reason = `notify.${destination.name}: ${messageOf(error)}`
-      context.logger.warn({ reason }, 'not_told')
-    }),
+    unlessFailed(context, `notify.${destination.name}: `, () =>
+      tellOne(context, destination, pipeline, messages, digests),
+    ),
   )
   await Promise.all(telling)
+}
+
+async function unlessFailed({ logger }: Context, what: string, work: () => Promise<void>) {
+  try {
+    await work()
+  } catch (error) {
+    logger.warn({ reason: `${what}${messageOf(error)}` }, 'not_told')
+  }
 }
 
 async function tellOne(
@@ -301,13 +300,11 @@ async function alone(
   }
 }
 
-async function beatFor(context: Context, named: string): Promise<void> {
-  try {
+function beatFor(context: Context, named: string): Promise<void> {
+  return unlessFailed(context, 'notify.heartbeat: ', async () => {
     const heartbeat = partsOf(named).notify?.heartbeat
     if (heartbeat !== undefined) await sendHeartbeat(context, heartbeat)
-  } catch (error) {
-    context.logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
-  }
+  })
 }
 
 /**
@@ -345,22 +342,13 @@ export async function tellDigest(
 function digestNotice({ key, pipeline, at }: PendingDigest, untold: Untold): Notice {
   const { counts, total, changes, command } = untold
   const text = countText(total, 'job change')
+  const about = { key, kind: 'digest', pipeline, text, hint: command, run_id: null } as const
+  const found = { counts, changes, more: total - changes.length }
   return {
     key,
     subject: `Jobtide ${pipeline}: ${text}`,
     paragraphs: untoldLines(untold),
-    document: {
-      key,
-      kind: 'digest',
-      pipeline,
-      text,
-      hint: command,
-      run_id: null,
-      at: new Date(at).toISOString(),
-      counts,
-      changes,
-      more: total - changes.length,
-    },
+    document: { ...about, at: isoInstant(at), ...found },
     at,
   }
 }

@@ -11,44 +11,10 @@ import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
-import {
-  coloured,
-  plain,
-  reportDocument,
-  reportText,
-  tableText,
-  wrapLines,
-  type Paint,
-  type Report,
-  type Result,
-} from './report.ts'
+import { coloured, plain, reportDocument, reportText, tableText, wrapLines } from './report.ts'
+import type { Paint, Report, Result } from './report.ts'
 
-export interface Output {
-  readonly json: boolean
-  /** True when stderr is a terminal: progress may then redraw a line. */
-  readonly isTerminal: boolean
-  readonly columns: number
-  /** The colours for stderr. */
-  readonly paint: Paint
-  /** True when stdout is a terminal on which a result can be drawn again. */
-  readonly canRedraw: boolean
-  /** Redraws a result in place of the previous one, cut to the height of the terminal. */
-  redraw(report: Report): void
-  /** The result of a command: text for people, with `--json` one document for programs. */
-  report(report: Report): void
-  /**
-   * Writes a part of a long result, unchanged unless a terminal shows it. Resolves when there is room for the next
-   * part; false when the reader is gone, or `signal` aborts first.
-   */
-  stream(text: string, signal: AbortSignal): Promise<boolean>
-  note(text: string): void
-  /** Characters on stderr as they are: a log line with its end, or the line that progress redraws. */
-  write(text: string): void
-  /** Reports a problem on stderr for a command that still has a result. */
-  problem(error: unknown): void
-  /** Ends a command without a result: reports the problem, also as JSON if requested. Returns the exit code. */
-  failure(error: unknown): ExitCode
-}
+export type Output = ReturnType<typeof streamOutput>
 
 const NARROWEST = 60
 const DEFAULT_COLUMNS = 80
@@ -77,7 +43,7 @@ export function streamOutput(
   streams: Streams,
   environment: Environment,
   log: Logger | null = null,
-): Output {
+) {
   const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
@@ -88,41 +54,55 @@ export function streamOutput(
   const [paint, errPaint] = [paintOf(stdout), paintOf(stderr)]
   const isTerminal = stderr.isTTY === true && redraws(environment)
   const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
-  const problem = (error: unknown) => {
-    if (log === null) err(describeProblem(error, stderrColumns, isTerminal, errPaint))
-    else log.error({ ...errorDocument(error), ...stackOfDefect(error) }, 'failed')
-  }
   let isStreamed = false
   let isUnread = false
   stdout.once('error', () => {
     isUnread = true
   })
+  /** Reports a problem on stderr for a command that still has a result. */
+  const problem = (error: unknown): void => {
+    if (log === null) err(describeProblem(error, stderrColumns, isTerminal, errPaint))
+    else log.error({ ...errorDocument(error), ...stackOfDefect(error) }, 'failed')
+  }
   return {
     json,
+    /** True when stderr is a terminal: progress may then redraw a line. */
     isTerminal,
     columns,
+    /** The colours for stderr. */
     paint: errPaint,
+    /** True when stdout is a terminal on which a result can be drawn again. */
     canRedraw: stdout.isTTY === true && redraws(environment) && !json,
-    redraw(report) {
+    /** Redraws a result in place of the previous one, cut to the height of the terminal. */
+    redraw(report: Report): void {
       const lines = reportText(report, width(), paint).split('\n')
       const room = Math.max(1, (stdout.rows ?? DEFAULT_ROWS) - 1)
       const text = lines.slice(0, room).map((line) => `${line}${CLEAR_LINE}\n`)
       out(`${CURSOR_HOME}${text.join('')}${CLEAR_BELOW}`)
     },
-    report(report) {
+    /** The result of a command: text for people, with `--json` one document for programs. */
+    report(report: Report): void {
       out(`${json ? jsonText(reportDocument(report)) : reportText(report, columns, paint)}\n`)
     },
-    async stream(text, signal) {
+    /**
+     * Writes a part of a long result, unchanged unless a terminal shows it. Resolves when there is room for the next
+     * part; false when the reader is gone, or `signal` aborts first.
+     */
+    async stream(text: string, signal: AbortSignal): Promise<boolean> {
       isStreamed = true
       const shown = stdout.isTTY === true ? printableLines(text) : text
       if (!isUnread && !signal.aborted && !out(shown)) await room(stdout, signal)
       return !isUnread && !signal.aborted
     },
-    note: (text) =>
-      void (log === null ? err(`${printableLines(text)}\n`) : log.info({ text }, 'note')),
-    write: err,
+    note(text: string): void {
+      if (log === null) err(`${printableLines(text)}\n`)
+      else log.info({ text }, 'note')
+    },
+    /** Characters on stderr as they are: a log line with its end, or the line that progress redraws. */
+    write: (text: string): void => void err(text),
     problem,
-    failure(error) {
+    /** Ends a command without a result: reports the problem, also as JSON if requested. Returns the exit code. */
+    failure(error: unknown): ExitCode {
       // A second document after a partial one would help no reader: the cut document shows the failure.
       if (json && !isStreamed)
         out(`${jsonText(reportDocument({ data: { error: errorDocument(error) } }))}\n`)

@@ -12,12 +12,7 @@ import { planCollection } from '../plan/collection.ts'
 import { coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
-import {
-  refuseDamaged,
-  skippedText,
-  skippedValues,
-  type SkippedLines,
-} from '../plan/skipped-lines.ts'
+import { refuseDamaged, skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
@@ -25,16 +20,8 @@ import { remainingPlan, type OpenRun } from '../run/resume.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
-import {
-  countFact,
-  table,
-  aboutText,
-  durationText,
-  type Fact,
-  type Table,
-  type Result,
-  type Report,
-} from './report.ts'
+import { counted, facts, table, aboutText, durationText } from './report.ts'
+import type { Fact, Report, Result, Table } from './report.ts'
 
 export interface PlanOptions extends Overrides {
   /** Number of batches to read for a forecast; see service-commands.ts. */
@@ -63,33 +50,39 @@ export async function planCommand(
   const history = readHistory(journal)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
-  const fromNothing = makePlan(job.question, history, times.serverNowMs)
-  const left = remainingPlan(job.question, history, fromNothing, times)
+  const { question } = job
+  const fromNothing = makePlan(question, history, times.serverNowMs)
+  const left = remainingPlan(question, history, fromNothing, times)
   const { plan, openRun } = left ?? { plan: fromNothing, openRun: null }
-  const { expectedCredits, neverAsked, silent } = plan
-  const creditsRange =
-    expectedCredits === null || openRun !== null
+  const { expectedCredits: expected, neverAsked, silent, quarantined } = plan
+  const range =
+    expected === null || openRun !== null
       ? null
-      : billRange(expectedCredits, history.runs.values(), job.pipeline)
+      : billRange(expected, history.runs.values(), job.pipeline)
   const spent = spentThisMonth(job, history, nowMs)
-  // With filters, empty answers are usual.
-  const isNarrow = job.question.filters !== undefined
+  const filters = filtersText(question.filters)
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
   // Lists skipped lines and companies that the list names by URL and by id.
-  const duplicates =
-    job.duplicates +
-    job.question.organizations.length -
-    (fromNothing.organizations + plan.quarantined.length)
+  const named = job.duplicates + question.organizations.length
+  const duplicates = named - fromNothing.organizations - fromNothing.quarantined.length
+  const some = (count: number, what: string) => counted(count, 'organisation', what)
   return {
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
       windowsTable(job, plan),
       [
-        ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
-        ...budgetFacts(job, spent, creditsRange?.high ?? expectedCredits ?? 0),
-        ...listFacts(isNarrow ? { ...plan, silent: 0 } : plan, openRun, duplicates),
-        ...filterFacts(job, readWhole),
-        skippedFact(job.skipped),
+        ...(openRun === null ? billFacts(job, plan, range) : openRunFacts(openRun)),
+        ...budgetFacts(job, spent, range?.high ?? expected ?? 0),
+        ...facts({
+          new: openRun === null && some(neverAsked, 'never asked before'),
+          // With filters, empty answers are usual.
+          silent: filters === '' && some(silent, 'asked before, but without an event'),
+          'left out': some(quarantined.length, 'recently refused by the service'),
+          twice: some(duplicates, 'named twice in the list'),
+          'asked for': filters,
+          bought: some(readWhole, READ_WHOLE),
+          skipped: skippedTexts(job),
+        }),
       ],
     ],
     notes: openRun === null ? [] : openRunNotes(openRun),
@@ -97,33 +90,24 @@ export async function planCommand(
       organizations: plan.organizations,
       duplicates,
       batches: plan.batches.length,
-      quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
+      quarantined: quarantined.map(({ name, reason }) => ({ organization: name, reason })),
       ...jobValues(job, spent),
       requestsAtLeast: plan.batches.length,
       expectedRequests: known(plan, requestsOf(plan)),
-      expectedCredits: expectedCredits && chargeNear(expectedCredits, creditsRange),
-      creditsRange,
+      expectedCredits: expected && chargeNear(expected, range),
+      creditsRange: range,
       requestsPerSecond: job.requestsPerSecond,
       neverAsked,
       withoutEvents: silent,
-      filters: filtersText(job.question.filters) || null,
+      filters: filters || null,
       readWithoutFilters: readWhole,
       openRun,
     },
   }
 }
 
-function listFacts(plan: Plan, openRun: OpenRun | null, duplicates: number): Fact[] {
-  const fact = (label: string, count: number, what: string) =>
-    countFact(label, count, 'organisation', what)
-  return [
-    fact('new', openRun === null ? plan.neverAsked : 0, 'never asked before'),
-    fact('silent', plan.silent, 'asked before, but without an event'),
-    fact('left out', plan.quarantined.length, 'recently refused by the service'),
-    fact('twice', duplicates, 'named twice in the list'),
-    fact('by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS),
-  ]
-}
+const READ_WHOLE =
+  'read without filters: these changes are in the warehouse already and would be bought again'
 
 /** Organisations of a filtered question whose changes are all bought already: it would buy some again. */
 function readWithoutFilters({ question }: Job, history: History, nowMs: number): number {
@@ -131,30 +115,6 @@ function readWithoutFilters({ question }: Job, history: History, nowMs: number):
   if (filters === undefined) return 0
   const { organizations } = coverageReport(wanted, history, nowMs)
   return organizations.filter((one) => one.watermark !== null && gapsOf(one).length === 0).length
-}
-
-function filterFacts({ question: { filters } }: Job, readWhole: number): Fact[] {
-  return [
-    filters !== undefined && ['asked for', filtersText(filters)],
-    countFact('bought', readWhole, 'organisation', READ_WHOLE),
-  ]
-}
-
-const READ_WHOLE =
-  'read without filters: these changes are in the warehouse already and would be bought again'
-const NAMED_BOTH_WAYS =
-  'by URL, others by id: one named both ways is bought once, but where events show another slug than its URL (renamed, or a number)'
-
-/**
- * Organisations whose id is not known, in a plan that asks for others by id; 0 where all are named in one way, or stand in one
- * batch, in which the service counts a company once.
- */
-function namedByUrlBesideIds({ batches }: Plan): number {
-  const asks = new Set(batches.map(({ event_types: types }) => types.join())).size
-  if (batches.length === asks) return 0
-  const asked = batches.flatMap(({ organizations }) => organizations)
-  const byUrl = new Set(asked.filter(({ by }) => by !== 'id').map(({ value }) => value))
-  return asked.some(({ by }) => by === 'id') ? byUrl.size : 0
 }
 
 function windowsTable({ question }: Job, plan: Plan): Table {
@@ -175,44 +135,36 @@ function windowsTable({ question }: Job, plan: Plan): Table {
   ])
 }
 
-function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
-  const { expectedCredits: expected } = plan
+function billFacts({ pipeline, requestsPerSecond }: Job, plan: Plan, range: BillRange | null) {
   const batches = plan.batches.length
   const sample = Math.min(SAMPLE, batches - 1)
-  const toKnow: Fact = sample >= 2 && [
-    'to know it',
-    `jobtide plan ${job.pipeline} --sample ${sample}: reads ${sample} of the batches, and keeps them`,
-  ]
+  const toKnow =
+    sample >= 2 &&
+    `jobtide plan ${pipeline} --sample ${sample}: reads ${sample} of the batches, and keeps them`
   // Any figure without a history would be made up: the length of a list does not predict its events (docs/cost.md).
-  if (expected === null) {
-    return [
-      ['bill', 'not known: none of these organisations has been read before'],
-      [
-        'price',
-        `${countText(CREDITS_PER_PAGE * batches, 'credit')} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
-      ],
-      toKnow,
-    ]
+  if (plan.expectedCredits === null) {
+    const price = countText(CREDITS_PER_PAGE * batches, 'credit')
+    return facts({
+      bill: 'not known: none of these organisations has been read before',
+      price: `${price} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
+      'to know it': toKnow,
+    })
   }
   const requests = requestsOf(plan)
   const pace =
-    job.requestsPerSecond === null
+    requestsPerSecond === null
       ? 'the service sets the pace'
-      : `${durationText((requests / job.requestsPerSecond) * SECOND)} at ${numberText(job.requestsPerSecond)} a second`
-  return [
-    ['bill', `about ${numberText(chargeNear(expected, range))} credits`],
-    range === null
-      ? ['range', `not known before ${FEWEST_RUNS} runs of ${job.pipeline} are done`]
-      : [
-          'range',
-          `${numberText(range.low)} to ${numberText(range.high)}, if it is off as the last ${range.runs} runs were`,
-        ],
-    range === null && toKnow,
-    [
-      'requests',
-      `about ${numberText(Math.round(requests))}, at least ${numberText(batches)}; ${pace}`,
-    ],
-  ]
+      : `${durationText((requests / requestsPerSecond) * SECOND)} at ${numberText(requestsPerSecond)} a second`
+  const about = `about ${numberText(Math.round(requests))}, at least ${numberText(batches)}`
+  return facts({
+    bill: `about ${numberText(chargeNear(plan.expectedCredits, range))} credits`,
+    range:
+      range === null
+        ? `not known before ${FEWEST_RUNS} runs of ${pipeline} are done`
+        : `${numberText(range.low)} to ${numberText(range.high)}, if it is off as the last ${range.runs} runs were`,
+    'to know it': range === null && toKnow,
+    requests: `${about}; ${pace}`,
+  })
 }
 
 /** What can be charged, nearest to an expectation and within its range: whole pages, and one where any event is expected. */
@@ -222,26 +174,21 @@ export function chargeNear(expected: number, range: BillRange | null): number {
   return range === null ? near : Math.min(range.high, Math.max(range.low, near))
 }
 
-function skippedFact(skipped: readonly SkippedLines[]): Fact {
-  return skipped.length > 0 && ['skipped', skipped.map(skippedText)]
+function skippedTexts({ skipped }: Job): readonly string[] | null {
+  return skipped.length > 0 ? skipped.map(skippedText) : null
 }
 
 /** The budgets; `high` is the upper end of the forecast. */
 function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
   const warning = (left: number) => (high > left ? '; that may not be enough' : '')
   const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
-  return [
-    [
-      'may spend',
-      creditsLimit === null
-        ? 'no limit'
-        : `${countText(creditsLimit, 'credit')}${warning(creditsLimit)}`,
-    ],
-    creditsPerMonth !== null && [
-      'this month',
+  const limit = countText(creditsLimit ?? 0, 'credit')
+  return facts({
+    'may spend': creditsLimit === null ? 'no limit' : `${limit}${warning(creditsLimit)}`,
+    'this month':
+      creditsPerMonth !== null &&
       `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
-    ],
-  ]
+  })
 }
 
 function spentThisMonth({ pipeline }: Job, { spending }: History, nowMs: number): number {
@@ -249,30 +196,29 @@ function spentThisMonth({ pipeline }: Job, { spending }: History, nowMs: number)
 }
 
 function jobValues(job: Job, spent: number): object {
+  const { pipeline, creditsLimit, creditsPerMonth } = job
   return {
-    pipeline: job.pipeline,
+    pipeline,
     skippedLines: skippedValues(job.skipped),
-    creditsLimit: job.creditsLimit,
-    creditsPerMonth: job.creditsPerMonth,
+    creditsLimit,
+    creditsPerMonth,
     creditsSpentThisMonth: spent,
     snapshotTo: job.snapshot?.to ?? null,
   }
 }
 
 function openRunFacts(run: OpenRun): Fact[] {
-  const { batchesLeft, creditsBought, creditsToCome, pagesAtLeast } = run
+  const { batchesLeft, creditsBought, creditsToCome, pagesAtLeast, restPlannedAgain } = run
   const least = `at least ${countText(pagesAtLeast, 'page')}`
-  return [
-    ['bought', `${countText(creditsBought, 'credit')} so far, never again`],
-    [
-      'to come',
-      batchesLeft === 0 && !run.restPlannedAgain
-        ? 'nothing: the next run only finishes this one'
-        : creditsToCome === null
-          ? `not known, ${least}: no batch was read to its end`
-          : `about ${aboutText(creditsToCome)} credits, ${least}`,
-    ],
-  ]
+  const toCome =
+    creditsToCome === null
+      ? `not known, ${least}: no batch was read to its end`
+      : `about ${aboutText(creditsToCome)} credits, ${least}`
+  const isDone = batchesLeft === 0 && !restPlannedAgain
+  return facts({
+    bought: `${countText(creditsBought, 'credit')} so far, never again`,
+    'to come': isDone ? 'nothing: the next run only finishes this one' : toCome,
+  })
 }
 
 function openRunNotes(run: OpenRun): string[] {
@@ -299,7 +245,7 @@ function known({ expectedCredits }: Plan, value: number): number | null {
   return expectedCredits === null ? null : value
 }
 
-/** The plan; nothing is sent. */
+/** The plan of a pipeline of `kind: collect`, or of a search; nothing is sent. */
 export async function collectionReport(
   { directory, clock }: Context,
   job: Job,
@@ -310,29 +256,33 @@ export async function collectionReport(
   const journal = openJournal(directory.journal, clock)
   const history = readHistory(journal)
   const lookups = withoutErased(listed, readSuppression(journal, history.suppression))
-  const { endpoint, declared } = collection
+  const { endpoint, declared, pages } = collection
   const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
-  const { least, most } = plan.price
-  const reason = refused[0]?.reason ?? ''
+  const { fresh, absent, price } = plan
+  const { least, most } = price
   const spent = spentThisMonth(job, history, nowMs)
-  const bill =
-    least === most
-      ? countText(most, 'credit')
-      : `${numberText(least)} to ${countText(most, 'credit')}: ${declared.pages === null ? 'what is not there costs less' : `lists of 1 to ${countText(collection.pages, 'page')}`}`
+  const why =
+    declared.pages === null
+      ? 'what is not there costs less'
+      : `lists of 1 to ${countText(pages, 'page')}`
+  const bill = countText(most, 'credit')
   return {
     title: `${job.pipeline}: ${countText(plan.lookups.length, 'request')} to ${endpoint}; nothing was sent`,
     sections: [
       [
-        ['expected', bill],
+        ['expected', least === most ? bill : `${numberText(least)} to ${bill}: ${why}`],
         ...budgetFacts(job, spent, most),
-        plan.fresh > 0 && ['not asked', `${numberText(plan.fresh)} that were answered recently`],
-        plan.absent > 0 && [
-          'absent',
-          `${numberText(plan.absent)} of them that the service does not have`,
-        ],
-        countFact('twice', duplicates, 'line', 'of the list'),
-        countFact('refused', refused.length, 'row', `of the select, the first: ${reason}`),
-        skippedFact(job.skipped),
+        ...facts({
+          'not asked': fresh > 0 && `${numberText(fresh)} that were answered recently`,
+          absent: absent > 0 && `${numberText(absent)} of them that the service does not have`,
+          twice: counted(duplicates, 'line', 'of the list'),
+          refused: counted(
+            refused.length,
+            'row',
+            `of the select, the first: ${refused[0]?.reason}`,
+          ),
+          skipped: skippedTexts(job),
+        }),
       ],
     ],
     values: {
@@ -341,8 +291,8 @@ export async function collectionReport(
       duplicates,
       refused: refused.length,
       requestsAtLeast: plan.lookups.length,
-      answeredLately: plan.fresh,
-      absent: plan.absent,
+      answeredLately: fresh,
+      absent,
       creditsAtLeast: least,
       creditsAtMost: most,
       ...jobValues(job, spent),

@@ -1,6 +1,5 @@
 /** Runs the process of one command, with its signals and exit. Entry point of the bundle. */
 
-import { readFileSync } from 'node:fs'
 import { runCommandLine, written } from './main.ts'
 import { processEnvironment } from '../config.ts'
 import { EXIT, JobtideError, SIGNALS, isStop, type ExitCode } from '../support/errors.ts'
@@ -10,14 +9,11 @@ import { SECOND } from '../support/units.ts'
 const DRAIN_MS = 10 * SECOND
 const LAST_WORDS_MS = SECOND / 4
 
-/**
- * The first signal stops cleanly: requests in flight get ten seconds to end. The second ends the process now. Where npx started
- * it, the end of npx counts as SIGTERM: npx ends by that signal, and does not pass it on.
- */
-function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal } {
+/** The first signal stops cleanly: requests in flight get ten seconds to end. The second ends the process now. */
+function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
   const stop = new AbortController()
   const abort = new AbortController()
-  const onSignal = (exitCode: ExitCode, name: string) => () => {
+  const onSignal = (exitCode: ExitCode, name: string) => {
     if (stop.signal.aborted) {
       // A terminal that closes sends it twice: once from the system, once from the shell.
       if (exitCode === EXIT.hungUp) return
@@ -27,40 +23,16 @@ function watchSignals(isOfNpx: boolean): { stop: AbortSignal; abort: AbortSignal
       hint: 'Run the same command again: it continues where it stopped; pages in the journal are not bought again.',
     })
     stop.abort(reason)
-    const drain = AbortSignal.timeout(DRAIN_MS)
-    drain.addEventListener('abort', () => abort.abort(reason), { once: true })
+    void elapsed(DRAIN_MS).then(() => abort.abort(reason))
   }
   for (const exitCode of [EXIT.hungUp, EXIT.interrupted, EXIT.terminated]) {
     const name = SIGNALS[exitCode]
-    if (name !== undefined) process.on(name, onSignal(exitCode, name))
+    if (name !== undefined) process.on(name, () => onSignal(exitCode, name))
   }
-  // The signal itself may also arrive.
-  if (isOfNpx)
-    void endOfNpx().then(
-      () => !stop.signal.aborted && onSignal(EXIT.terminated, 'the end of npx')(),
-    )
   return { stop: stop.signal, abort: abort.signal }
 }
 
-/** Resolves when the parent or grandparent process has ended: npx may put a shell in between. */
-async function endOfNpx(): Promise<void> {
-  const line = () => `${process.ppid} ${parentOf(process.ppid)}`
-  for (const before = line(); before === line();) await elapsed(SECOND)
-}
-
-// If the system does not report the grandparent, only the parent is watched.
-function parentOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [, name = '', parent = ''] = /^\d+ \((.*)\) \S (\d+)/s.exec(stat) ?? []
-    return SHELL.test(name) ? parent : ''
-  } catch {
-    return ''
-  }
-}
-
-const SHELL = /^(?:ba|da|k|z|a)?sh$/
-
+/** Resolves after `ms` milliseconds, for which the process does not stay up. */
 function elapsed(ms: number): Promise<void> {
   return new Promise((resolve) => {
     AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
@@ -74,12 +46,11 @@ async function main(): Promise<never> {
   // These commands write only a list of made-up organisations or a new folder, without personal data.
   if (argv[0] !== 'simulate' && argv[0] !== 'init') keepFilesPrivate()
   const { stdout, stderr } = process
-  const environment = processEnvironment()
   const exitCode = await runCommandLine(argv, {
-    environment,
+    environment: processEnvironment(),
     streams: { stdout, stderr },
     random: Math.random,
-    ...watchSignals(environment['npm_command'] === 'exec'),
+    ...watchSignals(),
   })
   process.exitCode = exitCode
   // A stopped command does not wait for a reader that has stalled.

@@ -25,73 +25,62 @@ const BAR_WIDTH = 12
 const REDRAW_EVERY_MS = 100
 const CLEAR_TO_END = '\u001b[K'
 
-export class ProgressDisplay {
-  readonly #output: Output
-  readonly #clock: Clock
-  readonly #isQuiet: boolean
-  #stage = ''
-  #hasEnded = false
-  #beganAt = 0
-  #shownAt = 0
+export type ProgressDisplay = ReturnType<typeof progressDisplay>
+
+export function progressDisplay(output: Output, clock: Clock, isQuiet: boolean) {
+  const { isTerminal, columns } = output
+  const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
+  let stage = ''
+  let hasEnded = false
+  let beganAt = 0
+  let shownAt = 0
   /** The current bar, not yet ended by a newline. */
-  #bar = ''
+  let bar = ''
   /** Without a terminal: how far the stage is, where no line says it yet. */
-  #unsaid = ''
-
-  constructor(output: Output, clock: Clock, isQuiet: boolean) {
-    this.#output = output
-    this.#clock = clock
-    this.#isQuiet = isQuiet
-  }
-
-  show(progress: CommandProgress): void {
-    if (this.#isQuiet) return
-    const { isTerminal, columns } = this.#output
-    const now = this.#clock.monotonic()
-    if (progress.stage !== this.#stage || (this.#hasEnded && !isTerminal)) {
-      this.stop()
-      this.#stage = progress.stage
-      this.#beganAt = now
-      this.#shownAt = isTerminal ? Number.NEGATIVE_INFINITY : now
-    }
-    const step = stepOf(progress)
-    this.#hasEnded = step.isEnd
-    const line = printable(lineOf(this.#stage, step, now - this.#beganAt, isTerminal))
-    // One column stays free: a full line would make some terminals wrap.
-    if (isTerminal) this.#bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
-    else this.#unsaid = step.hasBegun ? line : ''
-    const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
-    if (!step.isEnd && now - this.#shownAt < every) return
-    this.#shownAt = now
-    this.#unsaid = ''
-    if (isTerminal) this.#draw()
-    else this.#output.note(line)
-  }
-
+  let unsaid = ''
+  const draw = () => output.write(`\r${bar}${CLEAR_TO_END}`)
   /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
-  stop(): void {
-    if (this.#bar === '') return
-    this.#draw()
-    this.#output.write('\n')
-    this.#bar = ''
-    this.#stage = ''
+  const stop = () => {
+    if (bar === '') return
+    draw()
+    output.write('\n')
+    bar = ''
+    stage = ''
   }
-
-  /** Ends the display of a stage that failed: what it had done is said. */
-  giveUp(): void {
-    if (this.#unsaid !== '') this.#output.note(this.#unsaid)
-    this.stop()
-  }
-
-  /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
-  makeRoom(): void {
-    if (this.#bar === '') return
-    this.#output.write(`\r${CLEAR_TO_END}`)
-    this.#shownAt = Number.NEGATIVE_INFINITY
-  }
-
-  #draw(): void {
-    this.#output.write(`\r${this.#bar}${CLEAR_TO_END}`)
+  return {
+    show(progress: CommandProgress): void {
+      if (isQuiet) return
+      const now = clock.monotonic()
+      if (progress.stage !== stage || (hasEnded && !isTerminal)) {
+        stop()
+        stage = progress.stage
+        beganAt = now
+        shownAt = isTerminal ? Number.NEGATIVE_INFINITY : now
+      }
+      const step = stepOf(progress)
+      hasEnded = step.isEnd
+      const line = printable(lineOf(stage, step, now - beganAt, isTerminal))
+      // One column stays free: a full line would make some terminals wrap.
+      if (isTerminal) bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
+      else unsaid = step.hasBegun ? line : ''
+      if (!step.isEnd && now - shownAt < every) return
+      shownAt = now
+      unsaid = ''
+      if (isTerminal) draw()
+      else output.note(line)
+    },
+    stop,
+    /** Ends the display of a stage that failed: what it had done is said. */
+    giveUp(): void {
+      if (unsaid !== '') output.note(unsaid)
+      stop()
+    },
+    /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
+    makeRoom(): void {
+      if (bar === '') return
+      output.write(`\r${CLEAR_TO_END}`)
+      shownAt = Number.NEGATIVE_INFINITY
+    },
   }
 }
 
@@ -118,19 +107,19 @@ export function stepOf(progress: CommandProgress): Step {
     case 'extract': {
       const { fraction, batchesDone, batches, pages, events, credits, projection } = progress
       const isEnd = batchesDone >= batches
-      const ofAll =
-        projection === null || isEnd
-          ? ''
-          : `; whole run about ${numberText(projection.expected)} (${numberText(projection.low)} to ${numberText(projection.high)})`
-      const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}${ofAll}`
+      const bought = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
+      const { expected = 0, low = 0, high = 0 } = projection ?? {}
+      const ofAll = `; whole run about ${numberText(expected)} (${numberText(low)} to ${numberText(high)})`
+      const detail = projection === null || isEnd ? bought : `${bought}${ofAll}`
       return { fraction, isEnd, hasBegun: pages > 0, detail }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
     case 'report':
-      return step(progress.done, progress.total, countText(progress.done, 'page'))
-    case 'titles':
-      return step(progress.done, progress.total, countText(progress.done, 'title'))
+    case 'titles': {
+      const what = progress.stage === 'report' ? 'page' : 'title'
+      return step(progress.done, progress.total, countText(progress.done, what))
+    }
     case 'forget':
     case 'backup':
     case 'export':

@@ -7,8 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { s3EndpointFrom } from '../config.ts'
-import { openJournal } from '../journal/journal.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
 import type { JournalState } from '../journal/loss.ts'
 import { readProject } from '../model/project.ts'
 import { commentOn } from '../model/tables.ts'
@@ -20,14 +19,8 @@ import {
   listSnapshots,
   readCurrent,
   type ManifestTable,
-  type StoredManifest,
 } from '../publish/manifest.ts'
-import {
-  proveSnapshot,
-  refuseExisting,
-  restoreSnapshot,
-  type RestoreReport,
-} from '../publish/restore.ts'
+import { proveSnapshot, refuseExisting, restoreSnapshot } from '../publish/restore.ts'
 import { neverPublished } from '../publish/retention.ts'
 import { withScratch, type Step } from '../publish/scratch.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
@@ -41,14 +34,14 @@ import {
 import { proveBackup } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
-import { readSnapshotTarget } from '../run/job.ts'
+import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { ConfigError, EXIT, JobtideError, errorDocument } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { runWorld, type Context } from './context.ts'
+import type { Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
 import { table, bytesText, type Report } from './report.ts'
 
@@ -71,10 +64,13 @@ export async function verifyCommand(
   if (url === undefined) {
     await refuseEmpty(journal, directory)
     const proved = journal.check('bytes')
-    const backups = await provenBackups(context)
+    const backups = await provenBackups(context, journal)
     const isProved = backups.every(({ problems }) => problems.length === 0)
+    const notes = backups.flatMap(({ place, problems }) =>
+      problems.length === 0 ? [`the backup in ${place} is proved`] : problems,
+    )
     return {
-      notes: [...journalNotes(proved), ...backups.flatMap(backupNotes)],
+      notes: [...journalNotes(proved), ...notes],
       values: { isProved, journal: journalValues(proved), backups },
       exitCode: isProved ? EXIT.done : EXIT.storage,
     }
@@ -96,27 +92,16 @@ export async function verifyCommand(
   }
 }
 
-interface ProvenBackup {
-  readonly place: string
-  readonly problems: readonly string[]
-}
-
 /** Reads every byte of each backup of the journal. */
-async function provenBackups(context: Context): Promise<ProvenBackup[]> {
-  const { directory, clock } = context
-  const journal = openJournal(directory.journal, clock)
-  const proven: ProvenBackup[] = []
-  for (const target of knownBackups(directory.root, journal)) {
+async function provenBackups(context: Context, journal: Journal) {
+  const proven: { readonly place: string; readonly problems: readonly string[] }[] = []
+  for (const target of knownBackups(context.directory.root, journal)) {
     const problems = await withTemporaryFolder((folder) =>
-      proveBackup(target, journal, runWorld(context), join(folder, 'segment')),
+      proveBackup(target, journal, context, join(folder, 'segment')),
     )
     proven.push({ place: target.place, problems })
   }
   return proven
-}
-
-function backupNotes({ place, problems }: ProvenBackup): string[] {
-  return problems.length === 0 ? [`the backup in ${place} is proved`] : [...problems]
 }
 
 function journalNotes({ segments, bytes, losses }: JournalState): string[] {
@@ -158,14 +143,24 @@ async function proving<T>(
 
 /** Options for opening a store; the pipeline is read only for a bucket. */
 export function storeOptionsFor(
-  { clock, environment, directory }: Context,
+  context: Context,
   url: string,
   { pipeline }: VerifyOptions,
 ): StoreOptions {
+  const { clock, s3Endpoint } = context
   const { destination } = splitSnapshotUrl(url)
   if (isFolderAddress(destination)) return { clock, access: 'read' }
-  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, directory.root)
-  return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
+  const { s3 } = destinationOf(context, pipeline, { snapshotTo: destination })
+  return { clock, s3, s3Endpoint, access: 'read' }
+}
+
+/** Where a pipeline publishes. @throws ConfigError for a pipeline without a destination, or a file that is wrong */
+export function destinationOf({ directory }: Context, pipeline: string, overrides: Overrides) {
+  const target = readSnapshotTarget(pipeline, overrides, directory.root)
+  if (target !== null) return target
+  throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
+    hint: 'Add `snapshot: {to: …}` to it, or name a destination: a folder or s3://bucket/prefix.',
+  })
 }
 
 function snapshotReport(
@@ -222,38 +217,50 @@ export async function restoreCommand(
   options: VerifyOptions,
 ): Promise<Report> {
   const { clock, directory, progress, stop: signal } = context
-  refuseExisting(directory.warehouse)
-  refuseInside(directory.root, url)
+  const { root, warehouse } = directory
+  refuseExisting(warehouse)
+  const { destination } = splitSnapshotUrl(url)
+  // Publishers and garbage collection own what is in a destination, and readers copy it.
+  if (isFolderAddress(destination) && isWithin(destination, root)) {
+    throw new ConfigError(`the data directory ${root} lies in the destination ${destination}`, {
+      hint: 'Name a folder outside it with --data-dir; nothing was written.',
+    })
+  }
   const snapshot = await proving(context, url, options, proveSnapshot)
   const { created_at: createdAt } = snapshot.manifest
-  const lock = await acquireLock(directory.root, { command: 'restore', clock })
+  const lock = await acquireLock(root, { command: 'restore', clock })
   try {
-    let erased = 0
-    const report = await restoreSnapshot({
+    let erasedPeople = 0
+    const { snapshotId, tables, rows } = await restoreSnapshot({
       snapshot,
-      path: directory.warehouse,
+      path: warehouse,
       scratchFolder: directory.scratch,
       describe: describeAsBuilt,
       beforeUse: async (path) => {
-        erased = await leaveOutErased(runWorld(context), path)
+        erasedPeople = await leaveOutErased(context, path)
       },
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
-    return restoredReport(report, createdAt, erased)
+    const counts = `${countText(tables.length, 'table')}, ${countText(rows, 'row')}`
+    const erased = `${countText(erasedPeople, 'person', 'people')} erased since it was published: left out again, and the tables built again without them`
+    const notRestored = ['journal', 'ledger', 'coverage']
+    return {
+      title: `restored: ${warehouse} from snapshot ${snapshotId} of ${createdAt}`,
+      notes: [
+        `${counts}: all of them the rows that were published`,
+        NOT_IN_IT,
+        ...(erasedPeople === 0 ? [] : [erased]),
+      ],
+      values: { snapshotId, createdAt, warehouse, rows, tables, notRestored, erasedPeople },
+    }
   } finally {
     lock.release()
   }
 }
 
-// Publishers and garbage collection own what is in a destination, and readers copy it.
-function refuseInside(dataDir: string, url: string): void {
-  const { destination } = splitSnapshotUrl(url)
-  if (!isFolderAddress(destination) || !isWithin(destination, dataDir)) return
-  throw new ConfigError(`the data directory ${dataDir} lies in the destination ${destination}`, {
-    hint: 'Name a folder outside it with --data-dir; nothing was written.',
-  })
-}
+const NOT_IN_IT =
+  'It has no journal, ledger or coverage, and does not know how often and when an event was last seen. If the journal is left, `jobtide load` adds what it holds. `jobtide build` makes the tables again.'
 
 /** Comments on the restored tables that this version makes itself, as its build does. */
 export async function describeAsBuilt(
@@ -271,49 +278,23 @@ export async function describeAsBuilt(
   }
 }
 
-const NOT_IN_IT =
-  'It has no journal, ledger or coverage, and does not know how often and when an event was last seen. If the journal is left, `jobtide load` adds what it holds. `jobtide build` makes the tables again.'
-
-function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople: number): Report {
-  const { snapshotId, path: warehouse, tables, rows } = restored
-  const erased = `${countText(erasedPeople, 'person', 'people')} erased since it was published: left out again, and the tables built again without them`
-  return {
-    title: `restored: ${warehouse} from snapshot ${snapshotId} of ${createdAt}`,
-    notes: [
-      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: all of them the rows that were published`,
-      NOT_IN_IT,
-      ...(erasedPeople === 0 ? [] : [erased]),
-    ],
-    values: {
-      snapshotId,
-      createdAt,
-      warehouse,
-      rows,
-      tables,
-      notRestored: ['journal', 'ledger', 'coverage'],
-      erasedPeople,
-    },
-  }
-}
-
 /** `snapshots`: lists the snapshots of a destination, the newest first. */
 export async function snapshotsCommand(
   context: Context,
   destination: string | undefined,
   { pipeline }: VerifyOptions,
 ): Promise<Report> {
-  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, context.directory.root)
-  if (target === null) {
-    throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
-      hint: 'Name a folder or an s3:// address: jobtide snapshots DESTINATION.',
-    })
-  }
-  const { to } = target
+  const { to } = destinationOf(context, pipeline, { snapshotTo: destination })
   // That of a pipeline is made by its first publish.
-  if (destination !== undefined && isFolderAddress(to) && !existsSync(to)) {
+  const isThere = !isFolderAddress(to) || existsSync(to)
+  if (destination !== undefined && !isThere) {
     throw new ConfigError(`there is no folder ${to}`, { hint: 'Check the path.' })
   }
-  const { manifests, currentId } = await readTarget(context, to, pipeline)
+  const store = isThere ? await openStore(to, storeOptionsFor(context, to, { pipeline })) : null
+  const currentId = (store && (await readCurrent(store)))?.pointer.snapshot_id ?? null
+  const all = store === null ? [] : await listSnapshots(store)
+  const never = currentId === null ? new Set() : neverPublished(all, currentId)
+  const manifests = all.filter(({ snapshot_id: id }) => !never.has(id))
   const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
   const bytes = sum([...sizes.values()])
   const snapshots = manifests.toReversed().map((manifest) => ({
@@ -349,19 +330,4 @@ export async function snapshotsCommand(
     notes: snapshots.length === 0 ? [] : ['', marked],
     values: { destination: to, current: currentId, bytes },
   }
-}
-
-/** The manifests of a destination, oldest first, and which one readers see: null where the pointer is not there. */
-async function readTarget(
-  context: Context,
-  to: string,
-  pipeline: string,
-): Promise<{ readonly manifests: readonly StoredManifest[]; readonly currentId: string | null }> {
-  if (isFolderAddress(to) && !existsSync(to)) return { manifests: [], currentId: null }
-  const store = await openStore(to, storeOptionsFor(context, to, { pipeline }))
-  const current = await readCurrent(store)
-  const manifests = await listSnapshots(store)
-  const currentId = current?.pointer.snapshot_id ?? null
-  const never = currentId === null ? new Set() : neverPublished(manifests, currentId)
-  return { manifests: manifests.filter(({ snapshot_id: id }) => !never.has(id)), currentId }
 }

@@ -1,13 +1,16 @@
 /**
  * `query`: read-only SQL on the warehouse, as a table, CSV or JSON. Rows are streamed with backpressure, so neither many rows
- * nor a slow reader costs memory.
+ * nor a slow reader costs memory. Recipes are named questions that ship with Jobtide, sql/recipes/<name>.sql: the header of
+ * each file names its question and parameters; its SQL reads them with `getvariable('…')`, so it runs in any DuckDB.
  */
 
-import { existsSync } from 'node:fs'
-import { basename, extname, resolve } from 'node:path'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { basename, extname, join, resolve } from 'node:path'
 import { onAbort } from '../support/abort.ts'
+import { sqlFolder } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, SIGNALS, type ExitCode } from '../support/errors.ts'
+import { didYouMean } from '../support/nearest.ts'
 import { countText } from '../support/numbers.ts'
 import { csvLine, escapedJson } from '../support/text.ts'
 import { MIB } from '../support/units.ts'
@@ -19,11 +22,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { openForReading } from './reading.ts'
-import { readRecipe, setParameters, whyEmpty } from './recipes.ts'
 import { tableText } from './report.ts'
-
-type Columns = ResultTable['columns']
-type Rows = ResultTable['rows']
 
 const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'])
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
@@ -34,7 +33,7 @@ const REFUSED = /^permission error|read-only mode|configuration has been locked/
 const NO_TABLE = /\btable with name "?(\w+)"? does not exist/i
 const TABLES =
   'Tables for analysts are in `main`, `detail` and `service`, for operators in `ops`: show them with "show all tables".'
-const INTERRUPT_EVERY_MS = 50
+const READ_ONLY = 'The warehouse is read-only here, without files.'
 const DEAF_AFTER_MS = 300
 
 interface QueryOptions {
@@ -59,7 +58,7 @@ export async function queryCommand(
   const sql = recipe?.sql ?? onlyStatement(words)
   const shown = output.json ? 'json' : format
   const warehouse = await openForReading(context)
-  const released = interruptOn(warehouse, context)
+  const release = interruptOn(warehouse, context)
   try {
     stop.throwIfAborted()
     await attachFiles(warehouse, attach)
@@ -77,16 +76,17 @@ export async function queryCommand(
     stop.throwIfAborted()
     return EXIT.done
   } catch (error) {
-    if (stop.aborted) throw stopped(stop.reason)
+    if (stop.aborted) throw stopped(stop)
     if (!(error instanceof SqlError)) throw error
     const [, absent] = NO_TABLE.exec(error.message) ?? []
     const unasked = absent && (await import('../warehouse/endpoint-tables.ts')).unaskedTable(absent)
     if (unasked) throw unasked
     const { renamedHint } = await import('../warehouse/renamed.ts')
-    const hint = renamedHint(error.message, sql) ?? hintFor(error.message)
-    throw new ConfigError(error.message, { ...(hint === null ? {} : { hint }), cause: error })
+    const refused = REFUSED.test(error.message) && `${READ_ONLY} ${TABLES}`
+    const hint = renamedHint(error.message, sql) ?? (refused || (absent && TABLES))
+    throw new ConfigError(error.message, { ...(hint && { hint }), cause: error })
   } finally {
-    released()
+    release()
     // An unfinished statement keeps running in the background until it is interrupted.
     warehouse.interrupt()
     warehouse.close()
@@ -112,48 +112,31 @@ function onlyStatement(words: readonly string[]): string {
   })
 }
 
-function hintFor(message: string): string | null {
-  if (REFUSED.test(message)) return `The warehouse is read-only here, without files. ${TABLES}`
-  return NO_TABLE.test(message) ? TABLES : null
-}
-
-// Repeated, because the engine forgets an interrupt that arrives just as a statement begins. It does not check inside one
-// function over a long list: then the process ends anyway.
+// The engine does not check inside one function over a long list, and forgets an interrupt that arrives just as a statement
+// begins: then the process ends anyway. A normal exit would wait for the engine's threads.
 function interruptOn(warehouse: Warehouse, { stop, clock, output }: Context): () => void {
-  const released = new AbortController()
+  let isReleased = false
   const stopListening = onAbort(stop, () => {
-    const again = async () => {
-      for (let waited = 0; !released.signal.aborted; waited += INTERRUPT_EVERY_MS) {
-        warehouse.interrupt()
-        if (waited >= DEAF_AFTER_MS) {
-          output.problem(stopped(stop.reason))
-          removeSpillFolder({ path: warehouse.path, mode: 'read' })
-          endBySignal(stop.reason)
-        }
-        await clock.sleep(INTERRUPT_EVERY_MS)
-      }
-    }
-    void again()
+    warehouse.interrupt()
+    void clock.sleep(DEAF_AFTER_MS).then(() => {
+      if (isReleased) return
+      const reason = stopped(stop)
+      output.problem(reason)
+      removeSpillFolder({ path: warehouse.path, mode: 'read' })
+      const name = SIGNALS[reason.exitCode] ?? 'SIGTERM'
+      process.removeAllListeners(name)
+      process.kill(process.pid, name)
+    })
   })
   return () => {
-    released.abort()
+    isReleased = true
     stopListening()
   }
 }
 
-function stopped(reason: unknown): unknown {
-  if (!(reason instanceof JobtideError)) return reason
-  return new JobtideError(reason.exitCode, reason.message, {
-    hint: 'Nothing was changed: a query only reads.',
-  })
-}
-
-// A normal exit would wait for the engine's threads.
-function endBySignal(reason: unknown): void {
-  const { exitCode } = reason as JobtideError
-  const name = SIGNALS[exitCode] ?? 'SIGTERM'
-  process.removeAllListeners(name)
-  process.kill(process.pid, name)
+function stopped({ reason }: AbortSignal): JobtideError {
+  const { exitCode, message } = reason as JobtideError
+  return new JobtideError(exitCode, message, { hint: 'Nothing was changed: a query only reads.' })
 }
 
 // A batch of rows with long texts can exceed the maximum string length.
@@ -201,12 +184,10 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
   }
   const shown = found.slice(0, ROWS_SHOWN)
   const { columns } = stream
-  const table = {
-    heads: columns.map(({ name }) => name),
-    kinds: columns.map(({ type }) => (NUMBERS.test(type) ? 'number' : 'text')),
-    cells: shown.map((row) => row.map(cellText)),
-  } as const
-  const text = tableText(table, process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY)
+  const heads = columns.map(({ name }) => name)
+  const kinds = columns.map(({ type }) => (NUMBERS.test(type) ? 'number' : 'text'))
+  const width = process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY
+  const text = tableText({ heads, kinds, cells: shown.map((row) => row.map(cellText)) }, width)
   const count =
     found.length > shown.length
       ? `the first ${shown.length} rows; there are more: all with --format csv`
@@ -216,7 +197,7 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
 }
 
 // Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.
-function readable(columns: Columns, rows: Rows): unknown[][] {
+function readable(columns: ResultTable['columns'], rows: ResultTable['rows']): unknown[][] {
   return rows.map((row) =>
     row.map((value, index) => {
       const type = columns[index]?.type ?? ''
@@ -281,54 +262,179 @@ export async function attachFiles(warehouse: Warehouse, given: readonly string[]
  */
 async function attachCsv(warehouse: Warehouse, path: string, name: string): Promise<void> {
   const { readTable } = await import('../plan/organizations.ts')
-  const bytes = readNamedFile('file', path, HINT)
-  const [header, ...rows] = readTable(bytes, basename(path), HINT)
-  const heads = uniqueHeads(header?.cells ?? [])
-  if (heads.length === 0) throw new ConfigError(`--attach: ${path} is empty`, { hint: HINT })
-  const columns = heads.map((head, at) => {
-    const cells = rows.map(({ cells: row }) => (row[at] ?? '') || null)
-    return { head, cells, type: typeOf(cells) }
+  const [header, ...rows] = readTable(readNamedFile('file', path, HINT), basename(path), HINT)
+  if (header === undefined) throw new ConfigError(`--attach: ${path} is empty`, { hint: HINT })
+  const columns = header.cells.map((cell, at) => {
+    const head = cell === '' ? `column${at + 1}` : cell
+    return {
+      head,
+      cells: rows.map(({ cells }) => cells[at] || null),
+      quoted: quoteIdentifier(head),
+    }
   })
-  const text = columns.map(({ head }) => `${quoteIdentifier(head)} varchar`)
+  const text = columns.map(({ quoted }) => `${quoted} varchar`)
   await warehouse.run(`create temp table attached (${text.join(', ')})`)
-  await warehouse.append(
-    'temp.main.attached',
-    Object.fromEntries(columns.map(({ head, cells }) => [head, cells])),
-  )
-  const typed = columns.map(
-    ({ head, type }) => `${quoteIdentifier(head)}::${type} as ${quoteIdentifier(head)}`,
-  )
+  const values = Object.fromEntries(columns.map(({ head, cells }) => [head, cells]))
+  await warehouse.append('temp.main.attached', values)
+  const typed = columns.map(({ quoted, cells }) => `${quoted}::${typeOf(cells)} as ${quoted}`)
   await warehouse.run(`create temp table ${name} as select ${typed.join(', ')} from attached`)
   await warehouse.run('drop table attached')
 }
 
-const matches = (pattern: RegExp) => (cell: string) => pattern.test(cell)
-const isDay = (cell: string) =>
-  /^\d{4}-\d{2}-\d{2}$/.test(cell) &&
-  !Number.isNaN(Date.parse(cell)) &&
-  new Date(cell).toISOString().startsWith(cell)
-
-const WRITTEN_AS: readonly (readonly [string, (cell: string) => boolean])[] = [
-  ['bigint', matches(/^(?:0|-?[1-9]\d{0,17})$/)],
-  ['double', matches(/^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/)],
-  ['date', isDay],
-  ['boolean', matches(/^(?:true|false)$/i)],
-]
+const WRITTEN_AS = {
+  bigint: /^(?:0|-?[1-9]\d{0,17})$/,
+  double: /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/,
+  date: /^\d{4}-\d{2}-\d{2}$/,
+  boolean: /^(?:true|false)$/i,
+}
 
 function typeOf(cells: readonly (string | null)[]): string {
   const written = cells.filter((cell) => cell !== null)
-  if (written.length === 0) return 'varchar'
-  return WRITTEN_AS.find(([, isWritten]) => written.every(isWritten))?.[0] ?? 'varchar'
+  const fits = ([, pattern]: readonly [string, RegExp]) =>
+    written.length > 0 && written.every((cell) => pattern.test(cell))
+  const [type = 'varchar'] = Object.entries(WRITTEN_AS).find(fits) ?? []
+  return type === 'date' && !written.every(isDay) ? 'varchar' : type
 }
 
-/** Gives each column a unique, non-empty name; case does not count. */
-function uniqueHeads(cells: readonly string[]): string[] {
-  const taken = new Set<string>()
-  return cells.map((cell, index) => {
-    const wanted = cell === '' ? `column${index + 1}` : cell
-    let head = wanted
-    for (let n = 2; taken.has(head.toLowerCase()); n++) head = `${wanted}_${n}`
-    taken.add(head.toLowerCase())
-    return head
+// Not a 31st of a month that has 30 days.
+function isDay(cell: string): boolean {
+  return !Number.isNaN(Date.parse(cell)) && new Date(cell).toISOString().startsWith(cell)
+}
+
+export interface Recipe {
+  readonly name: string
+  /** The question it answers. */
+  readonly question: string
+  /** A parameter without a default value is required. */
+  readonly parameters: readonly {
+    readonly name: string
+    readonly standard: string | null
+    readonly about: string
+  }[]
+  /** Why it finds nothing where this table is empty. */
+  readonly empty: { readonly table: string; readonly why: string } | null
+  readonly sql: string
+}
+
+const FOLDER = join(sqlFolder, 'recipes')
+const QUESTION = /^-- question: (.+)$/m
+const EMPTY = /^-- empty: (\w+): (.+)$/m
+const PARAMETER = /^-- parameter: (\w+)(?: = (.*?))?: (.+)$/gm
+
+export function recipeNames(): string[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.slice(0, -'.sql'.length))
+    .toSorted()
+}
+
+/** @throws ConfigError for an unknown name; the hint lists the known ones */
+export function readRecipe(name: string): Recipe {
+  const names = recipeNames()
+  if (!names.includes(name)) {
+    throw new ConfigError(`there is no recipe ${name}`, {
+      hint: `${didYouMean(name, names)}Recipes: ${names.join(', ')}.`,
+    })
+  }
+  const sql = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')
+  const [, table, why] = EMPTY.exec(sql) ?? []
+  return {
+    name,
+    question: QUESTION.exec(sql)?.[1] ?? name,
+    parameters: [...sql.matchAll(PARAMETER)].map(([, parameter = '', standard, about = '']) => ({
+      name: parameter,
+      standard: standard ?? null,
+      about,
+    })),
+    empty: table === undefined || why === undefined ? null : { table, why },
+    sql,
+  }
+}
+
+/** Why a recipe found nothing; null where its table has rows, so that the parameters are the reason. */
+async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise<string | null> {
+  if (empty === null) return null
+  const rows = await warehouse.number(`select count(*) from ${quoteIdentifier(empty.table)}`)
+  return rows === 0 ? `No rows: ${empty.why}.` : null
+}
+
+/** Parameters that name an organisation, by its id or its name. */
+const ORGANIZATIONS: ReadonlySet<string> = new Set(['organization', 'other'])
+
+/**
+ * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
+ * @param given such as `organization=org_1`
+ * @throws ConfigError for a parameter that it does not take, one that is missing, a value that it cannot have, and a name that
+ * no or several organisations have
+ */
+async function setParameters(
+  warehouse: Warehouse,
+  recipe: Recipe,
+  given: readonly string[],
+): Promise<void> {
+  const hint = usageOf(recipe)
+  const values = new Map<string, string>()
+  for (const one of given) {
+    const [, name = '', value = ''] = /^(\w+)=(.*)$/s.exec(one) ?? []
+    if (!recipe.parameters.some((parameter) => parameter.name === name)) {
+      throw new ConfigError(`${recipe.name} takes no parameter ${one}`, { hint })
+    }
+    values.set(name, value)
+  }
+  for (const { name, standard } of recipe.parameters) {
+    const value = values.get(name) ?? standard
+    if (value === null) throw new ConfigError(`${recipe.name} needs ${name}=…`, { hint })
+    refuseUnknown(name, value, [standard, ...(await valuesOf(warehouse, name))])
+    const meant = ORGANIZATIONS.has(name) ? await organizationId(warehouse, value) : value
+    await warehouse.run(`set variable ${quoteIdentifier(name)} = ${quoteText(meant)}`)
+  }
+}
+
+/** The values of a parameter with few of them: any other would find nothing, which looks like an answer. Else none. */
+async function valuesOf(warehouse: Warehouse, name: string): Promise<readonly string[]> {
+  if (name === 'change') return (await import('../plan/watch-lists.ts')).CHANGES
+  if (name === 'list') {
+    const lists = await warehouse.all<{ name: string }>(
+      'select distinct watch_list as name from watch_matches order by name',
+    )
+    return lists.map((list) => list.name)
+  }
+  if (name !== 'function' && name !== 'level') return []
+  const { FUNCTIONS, LEVELS } = await import('../titles/taxonomy.ts')
+  return [...(name === 'function' ? FUNCTIONS : LEVELS), 'unknown']
+}
+
+function refuseUnknown(name: string, value: string, allowed: readonly (string | null)[]): void {
+  const values = allowed.filter((one) => one !== null)
+  if (allowed.length < 2 || values.includes(value) || value.includes('%')) return
+  throw new ConfigError(`there is no ${name} ${value}`, {
+    hint: `${didYouMean(value, values)}${name} is one of: ${[...new Set(values)].join(', ')}.`,
+  })
+}
+
+function usageOf({ name, question, parameters }: Recipe): string {
+  const given = parameters.map(
+    ({ name: parameter, standard, about }) =>
+      ` ${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
+  )
+  return `${question} jobtide query --recipe ${name}${given.join('')}`
+}
+
+async function organizationId(warehouse: Warehouse, idOrName: string): Promise<string> {
+  const found = await warehouse.all<{ id: string; name: string | null }>(
+    `select organization_id as id, name from main.organizations
+     where organization_id = $1 or lower(name) = lower($1)
+     order by organization_id <> $1, people_ever desc, organization_id limit 6`,
+    [idOrName],
+  )
+  const [first, second] = found
+  if (first === undefined) {
+    throw new ConfigError(`no organisation has the id or the name ${idOrName}`, {
+      hint: 'Look for it: jobtide query "select organization_id, name from organizations where name ilike \'%…%\'".',
+    })
+  }
+  if (first.id === idOrName || second === undefined) return first.id
+  throw new ConfigError(`several organisations are named ${idOrName}`, {
+    hint: `Give the id of one of them: ${found.map(({ id }) => id).join(', ')}.`,
   })
 }

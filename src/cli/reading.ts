@@ -78,11 +78,8 @@ type ReaderContext = Pick<Context, 'directory' | 'clock' | 'output'>
  * LockedError when it is being written and no copy can be read
  * @throws JobtideError otherwise as openWarehouse does
  */
-export async function openForReading({
-  directory,
-  clock,
-  output,
-}: ReaderContext): Promise<Warehouse> {
+export async function openForReading(context: ReaderContext): Promise<Warehouse> {
+  const { directory, clock, output } = context
   const open = (path: string) => openWarehouse({ path, mode: 'read' })
   const copy = findAnalystCopy(directory)
   if (copy === null) return open(directory.warehouse)
@@ -113,12 +110,6 @@ export async function openForReading({
   }
 }
 
-async function isOfThisBuild(warehouse: Warehouse): Promise<boolean> {
-  const { lastFingerprint } = await import('../model/build-state.ts')
-  const { readProject } = await import('../model/project.ts')
-  return (await lastFingerprint(warehouse)) === (await readProject(warehouse)).fingerprint
-}
-
 /** Opens like {@link openForReading}, does `work`, and always closes. */
 export async function whileReading<T>(
   context: ReaderContext,
@@ -128,7 +119,11 @@ export async function whileReading<T>(
   try {
     return await work(warehouse)
   } catch (error) {
-    if (!(error instanceof SqlError) || (await isOfThisBuild(warehouse))) throw error
+    if (!(error instanceof SqlError)) throw error
+    const { lastFingerprint } = await import('../model/build-state.ts')
+    const { readProject } = await import('../model/project.ts')
+    if ((await lastFingerprint(warehouse)) === (await readProject(warehouse)).fingerprint)
+      throw error
     const [reason] = error.message.split('\n', 1)
     throw new ConfigError(
       `${warehouse.path} was built by another version and lacks data for this command: ${reason}`,

@@ -7,6 +7,12 @@ import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import { table, type Report } from './report.ts'
 
+interface Reason {
+  readonly reason: string
+  readonly events: number
+  readonly last_at: Date
+}
+
 interface Reject {
   readonly received_at: Date
   readonly batch_id: string
@@ -21,17 +27,12 @@ export async function rejectsCommand(
   context: Context,
   { limit }: { readonly limit: number },
 ): Promise<Report> {
-  const { received, reasons, rows } = await whileReading(context, async (warehouse) => {
-    const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')
-    return {
-      received: sent?.received ?? 0,
-      reasons: await queryReport<{ reason: string; events: number; last_at: Date }>(
-        warehouse,
-        'reject_reasons',
-      ),
-      rows: await queryReport<Reject>(warehouse, 'rejects', { limit }),
-    }
-  })
+  const { sent, reasons, rows } = await whileReading(context, async (warehouse) => ({
+    sent: await queryReport<{ received: number }>(warehouse, 'received_events'),
+    reasons: await queryReport<Reason>(warehouse, 'reject_reasons'),
+    rows: await queryReport<Reject>(warehouse, 'rejects', { limit }),
+  }))
+  const received = sent[0]?.received ?? 0
   const count = sum(reasons.map(({ events }) => events))
   const newest = `(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`
   return {

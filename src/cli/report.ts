@@ -11,22 +11,11 @@ import { countText, numberText, sum } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
-/** The format of a cell for people. All but `text`, `id` and instants are right-aligned; an `id` and an instant are never cut. */
+/** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
-  | 'text'
-  | 'id'
-  | 'count'
-  | 'number'
-  | 'credits'
-  | 'about'
-  | 'price'
-  | 'bytes'
-  | 'duration'
-  | 'ago'
-  | 'instant'
-  | 'state'
+  'text' | 'id' | 'count' | 'number' | 'credits' | 'about' | 'price' | 'bytes' | 'instant' | 'state'
 
-/** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601; durations are milliseconds. */
+/** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601. */
 export type Cell = string | number | Date | null | undefined
 
 /** A column of a table: its heading, the key of a row or what to make of a row, and how it is shown (default `text`). */
@@ -40,9 +29,16 @@ export type Column<Row> = readonly [
 export type Fact =
   readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
 
-/** A fact that counts things; left out where there are none. */
-export function countFact(label: string, count: number, noun: string, rest: string): Fact {
-  return count > 0 && [label, `${countText(count, noun)} ${rest}`]
+/** Facts by their labels. An empty text, false, null or undefined leaves a fact out. */
+export function facts(
+  said: Readonly<Record<string, string | readonly string[] | false | null | undefined>>,
+): Fact[] {
+  return Object.entries(said).map(([label, text]) => (text ? [label, text] : false))
+}
+
+/** A count of things and what is said of them; empty where there are none. */
+export function counted(count: number, noun: string, rest: string): string {
+  return count > 0 ? `${countText(count, noun)} ${rest}` : ''
 }
 
 /** The first of some texts, and how many more there are. @param where the others are shown */
@@ -85,7 +81,7 @@ export interface Report {
 /** What a command ends with: its report, or the exit code where it has written its result already. */
 export type Result = Report | ExitCode
 
-export interface TableChoices<Row> {
+interface TableChoices<Row> {
   /** How many rows people see; default all. */
   readonly shown?: number
   /** Which option shows the others; default `all with --all`. */
@@ -104,8 +100,8 @@ export function table<Row extends object>(
 ): Table {
   const { shown = rows.length, more = 'all with --all', total, notes = [] } = choices
   const visible = [...rows.slice(0, shown), ...(total === undefined ? [] : [total])]
-  const rest =
-    shown >= rows.length ? [] : [`(the first ${shown} of ${numberText(rows.length)}; ${more})`]
+  const count = numberText(rows.length)
+  const rest = shown >= rows.length ? [] : [`(the first ${shown} of ${count}; ${more})`]
   return {
     name,
     rows,
@@ -124,23 +120,17 @@ export function table<Row extends object>(
 function cellText(cell: Cell, kind: Kind): string {
   if (cell === null || cell === undefined) return '-'
   if (kind === 'instant') return minuteText(new Date(cell).getTime())
-  return typeof cell === 'number' ? NUMBER_TEXTS[kind](cell) : String(cell)
+  return typeof cell === 'number' ? (NUMBER_TEXTS[kind]?.(cell) ?? String(cell)) : String(cell)
 }
 
-const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) => string>> = {
-  text: String,
-  state: String,
-  id: String,
-  count: String,
+const NUMBER_TEXTS: Readonly<Partial<Record<Kind, (value: number) => string>>> = {
   number: numberText,
   credits: creditsText,
   about: aboutText,
   price: (value) => value.toFixed(2),
   bytes: bytesText,
-  duration: durationText,
-  ago: agoText,
 }
-const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago', 'state'])
+const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'state'])
 const WHOLE_KINDS: ReadonlySet<Kind | undefined> = new Set(['id', 'instant'])
 
 /**
@@ -220,16 +210,14 @@ export const coloured: Paint = (meaning, text) =>
 
 /** Whether the state of a run or check is good or bad; undefined if neither. */
 export function meaningOf(state: string): Meaning | undefined {
-  return STATES.get(state)
+  return STATES.find(([, states]) => states.test(state))?.[0]
 }
 
-const STATES: ReadonlyMap<string, Meaning> = new Map([
-  ...['done', 'ok'].map((state) => [state, 'ok'] as const),
-  ...['budget', 'interrupted', 'warning'].map((state) => [state, 'warning'] as const),
-  ...['failed', 'killed', 'problem', 'refused', 'unavailable'].map(
-    (one) => [one, 'error'] as const,
-  ),
-])
+const STATES: readonly (readonly [Meaning, RegExp])[] = [
+  ['ok', /^(?:done|ok)$/],
+  ['warning', /^(?:budget|interrupted|warning)$/],
+  ['error', /^(?:failed|killed|problem|refused|unavailable)$/],
+]
 
 /** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
 export function creditsText(credits: number): string {

@@ -13,15 +13,8 @@ import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
-import {
-  countFact,
-  firstTexts,
-  bytesText,
-  durationText,
-  cut,
-  type Fact,
-  type Report,
-} from './report.ts'
+import { counted, facts, firstTexts, bytesText, durationText, cut } from './report.ts'
+import type { Fact, Report } from './report.ts'
 
 /**
  * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was
@@ -58,18 +51,12 @@ export function erasureState(
   begunAt: number | null,
   certificate: Pick<Certificate, 'is_complete' | 'remaining'> | null,
 ): ErasureState | null {
-  if (certificate !== null) {
-    const { is_complete: isComplete, remaining } = certificate
-    return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
-  }
-  if (begunAt === null) return null
-  const remaining = ['this run did not continue it: run `jobtide forget --yes`']
-  return { begunAt, isComplete: false, remaining }
+  const notContinued = ['this run did not continue it: run `jobtide forget --yes`']
+  const { is_complete: isComplete = begunAt === null, remaining = notContinued } = certificate ?? {}
+  return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
 }
 
-function erasureFact(erasure: ErasureState | null): Fact {
-  if (erasure === null) return false
-  const { begunAt, isComplete, remaining } = erasure
+function erasureFact({ begunAt, isComplete, remaining }: ErasureState): Fact {
   const begun = begunAt === null ? '' : `, begun on ${isoInstant(begunAt).slice(0, 10)}`
   return ['erasure', isComplete ? `completed${begun}` : [`NOT COMPLETE${begun}:`, ...remaining]]
 }
@@ -77,31 +64,32 @@ function erasureFact(erasure: ErasureState | null): Fact {
 export function runReport(run: RunReport, erasure: ErasureState | null = null): Report {
   const { extract } = run
   const again = run.resumed ? ' (resumed)' : ''
-  const copy = run.analystCopy && analystCopyText(run.analystCopy)
+  const { stageFailure, load, build } = run
   return {
     title: `${run.pipeline}: run ${run.runId} ${stateOf(run)} in ${durationText(run.durationMs)}${again}`,
     sections: [
       indented([
-        ['extracted', extractText(run)],
-        leftBehindFact('left', run.leftBehind),
-        run.unread > 0 && [
-          'to read',
-          `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run goes on`,
-        ],
-        countFact('charges', extract.unexpectedCharges, 'page', UNEXPECTED),
-        countFact('cut', extract.listsCut, 'list', LIST_CUT),
-        notFilterFact(extract.filterErrors),
-        extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
-        run.load !== null && ['loaded', loadText(run.load)],
-        run.build !== null && ['built', buildText(run.build)],
-        run.publish !== null && ['published', publishText(run.publish)],
+        ...facts({
+          extracted: extractText(run),
+          left: leftBehindText(run.leftBehind),
+          'to read':
+            run.unread > 0 &&
+            `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run goes on`,
+          charges: counted(extract.unexpectedCharges, 'page', UNEXPECTED),
+          cut: counted(extract.listsCut, 'list', LIST_CUT),
+          'no filter': notFilterText(extract.filterErrors),
+          clocks: extract.clockTrouble && clocksText(extract.clockTrouble),
+          loaded: load && loadText(load),
+          built: build && buildText(build),
+          published: run.publish && publishText(run.publish),
+        }),
         ...run.databases.map(databaseFact),
-        run.stageFailure !== null && [
-          run.load === null ? 'loaded' : run.build === null ? 'built' : 'published',
-          `${run.stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
+        stageFailure !== null && [
+          load === null ? 'loaded' : build === null ? 'built' : 'published',
+          `${stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${stageFailure.message}`,
         ],
-        copy !== null && ['analysts', copy],
-        erasureFact(erasure),
+        analystCopyFact(run.analystCopy),
+        erasure !== null && erasureFact(erasure),
         quarantinedFact(run),
         // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
@@ -121,18 +109,13 @@ const NAMES_SHOWN = 10
 const LONGEST_NAME = 60
 
 /** The filters that the service ignored. */
-export function notFilterFact(filters: readonly string[]): Fact {
-  return (
-    filters.length > 0 && [
-      'no filter',
-      `${namesText(filters)}: the service does not recognise this`,
-    ]
-  )
+export function notFilterText(filters: readonly string[]): string {
+  return filters.length > 0 ? `${namesText(filters)}: the service does not recognise this` : ''
 }
 
 function namesText(names: readonly string[], where?: string): string {
-  const short = names.slice(0, NAMES_SHOWN + 1).map((name) => cut(name, LONGEST_NAME))
-  return firstTexts([...short, ...names.slice(NAMES_SHOWN + 1)], NAMES_SHOWN, where).join(', ')
+  const short = names.map((name, at) => (at < NAMES_SHOWN ? cut(name, LONGEST_NAME) : name))
+  return firstTexts(short, NAMES_SHOWN, where).join(', ')
 }
 
 function extractText({ endpoint, organizations, extract }: RunReport): string {
@@ -210,30 +193,25 @@ export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
 }
 
 /** Describes clocks that disagree, and the consequence. */
-export function clocksText({
-  date,
-  ours,
-  wentBack,
-}: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
+export function clocksText(clocks: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
+  const { date, ours, wentBack } = clocks
+  const [said, here] = [minuteText(date), minuteText(ours)]
   if (wentBack !== null) {
     const { from: before, voidAfter } = wentBack
     const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
-    return (
-      `the service's clock had reached ${minuteText(before)}, and now said ${minuteText(date)} ` +
-      `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; check both clocks`
-    )
+    return `the service's clock had reached ${minuteText(before)}, and now said ${said} (here ${here}): ${since} is void, and the next run reads it again; check both clocks`
   }
   const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
-  return (
-    `the service's Date was ${ahead} this machine's clock (${minuteText(date)}, here ${minuteText(ours)}): ` +
-    'coverage ends at the earlier, windows count from the later and are longer; set the clock that is wrong'
-  )
+  return `the service's Date was ${ahead} this machine's clock (${said}, here ${here}): coverage ends at the earlier, windows count from the later and are longer; set the clock that is wrong`
 }
 
 /** Pages of an earlier run with another question. */
-export function leftBehindFact(label: string, pages: number): Fact {
-  const rest = 'of an unfinished run did not fit this one: kept, but requested again'
-  return countFact(label, pages, 'page', rest)
+export function leftBehindText(pages: number): string {
+  return counted(
+    pages,
+    'page',
+    'of an unfinished run did not fit this one: kept, but requested again',
+  )
 }
 
 export function loadValues({ sightings, ...load }: LoadReport): object {
@@ -260,26 +238,20 @@ export function buildValues({ checks, ...build }: BuildReport): object {
   return { ...build, checksPassed: checks.length }
 }
 
-export function buildText({
-  models,
-  checks,
-  skipped,
-  fullRefreshReason,
-  selected,
-  dropped,
-}: BuildReport): readonly string[] {
+export function buildText(build: BuildReport): readonly string[] {
+  const { models, checks, skipped, selected, dropped } = build
   const all = `${countText(models.length, 'model')}, ${countText(checks.length, 'check')} passed`
   const gone = dropped.length === 0 ? [] : [`dropped ${dropped.join(', ')}: the file is gone`]
-  if (fullRefreshReason !== null) return [all, ...gone]
-  const changed = sum(models.map(({ rowsChanged }) => rowsChanged ?? 0))
+  if (build.fullRefreshReason !== null) return [all, ...gone]
+  const rows = countText(sum(models.map(({ rowsChanged }) => rowsChanged ?? 0)), 'row')
   if (selected !== null) {
     return [
-      `${all}: those selected; ${countText(changed, 'row')} changed`,
+      `${all}: those selected; ${rows} changed`,
       'publish waits for a whole `jobtide build`, which checks the others',
     ]
   }
   return [
-    `${all}; ${countText(changed, 'row')} changed`,
+    `${all}; ${rows} changed`,
     ...gone,
     `skipped ${countText(skipped.models, 'model')} and ${countText(skipped.checks, 'check')}: their inputs did not change`,
   ]
@@ -319,18 +291,21 @@ export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object
   return { ...outcome, problem: problem?.message ?? null }
 }
 
-/** The copy for analysts in one line; null where it is as it should be. */
-export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
-  return problem && `${path} is still that of the previous publish: ${problem.message}`
+/** The copy for analysts, where it is not as it should be. */
+export function analystCopyFact(copy: AnalystCopyReport | null): Fact {
+  if (copy === null || copy.problem === null) return false
+  const { path, problem } = copy
+  return ['analysts', `${path} is still that of the previous publish: ${problem.message}`]
 }
 
 const QUARANTINED_SHOWN = 5
 
 function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport): Fact {
-  const now = extract.quarantined.map(
-    ({ organization, reason }) => `${organization.value}: ${reason}`,
-  )
-  const found = [...now, ...skipped.map(({ name, reason }) => `${name}: ${reason}`)]
+  const now = extract.quarantined.map(({ organization, reason }) => ({
+    name: organization.value,
+    reason,
+  }))
+  const found = [...now, ...skipped].map(({ name, reason }) => `${name}: ${reason}`)
   if (found.length === 0) return false
   if (endpoint !== null) {
     const hint = '→ the next run asks again; correct or remove the ones that the service refuses'

@@ -19,9 +19,8 @@ import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/erro
 import type { LogLevel } from '../support/logger.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import type { Context } from './context.ts'
-import { metricsOf, type Attempt } from './metrics.ts'
+import { metricsOf, writeMetrics, type Attempt } from './metrics.ts'
 import { notifyAll, notifyUnreadable } from './notify.ts'
-import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
   readonly maxAge?: number
@@ -42,14 +41,11 @@ export async function scheduleCommand(
   const maxAgeMs = options.maxAge ?? null
   const look = () => readFreshness({ directory, clock, named: files, isTolerant: true, maxAgeMs })
   const attempts = new Map<string, Attempt>()
-  const lookAndTell = async () => {
-    try {
-      return await look()
-    } catch (error) {
+  const lookAndTell = () =>
+    look().catch(async (error: unknown) => {
       await notifyUnreadable(context, files, error)
       throw error
-    }
-  }
+    })
   refuseNone(await lookAndTell(), named)
   const pages = {
     // Healthy as long as this process answers: a restart fixes no data problem.
@@ -77,11 +73,8 @@ export async function scheduleCommand(
         const { code, signal } = await runChild(context, argument, options)
         // The journal shows a killed run.
         if (code !== null) attempts.set(name, { exitCode: code, at: clock.now() })
-        tell(
-          context,
-          'run_over',
-          `${name}: ${code === null ? `killed by ${signal}` : `exit ${code}`}`,
-        )
+        const how = code === null ? `killed by ${signal}` : `exit ${code}`
+        tell(context, 'run_over', `${name}: ${how}`)
         return code === null ? 'killed' : 'ended'
       },
       onLook: async (freshness) => {
@@ -125,29 +118,19 @@ function healthOf(freshness: Freshness) {
   // A pipeline that cannot be read has its own state, and perhaps a schedule.
   const areRead = freshness.pipelines.every(({ problem }) => problem === null)
   const nothing = scheduled(freshness).length === 0 && areRead ? [NOTHING_SCHEDULED] : []
-  const judgements = [...freshness.judgements, ...nothing]
-  const isFresh = judgements.length === 0
-  return toldAsJson(isFresh ? 200 : 503, {
-    fresh: isFresh,
-    at: new Date(nowMs),
-    judgements: judgements.map(({ id, pipeline, message, hint }) => ({
-      id,
-      pipeline,
-      message,
-      hint,
-    })),
-  })
+  const judgements = [...freshness.judgements, ...nothing].map(
+    ({ id, pipeline, message, hint }) => ({ id, pipeline, message, hint }),
+  )
+  const fresh = judgements.length === 0
+  return toldAsJson(fresh ? 200 : 503, { fresh, at: new Date(nowMs), judgements })
 }
 
 function dueText(freshness: Freshness): string {
-  const due = scheduled(freshness)
-  if (due.length === 0) return 'nothing'
-  return due
-    .map(({ name, schedule }) => {
-      const at = schedule && nextDue(schedule, freshness.nowMs)
-      return `${name} at ${at === null ? 'no time' : `${minuteText(at)} UTC`}`
-    })
-    .join(', ')
+  const due = scheduled(freshness).map(({ name, schedule }) => {
+    const at = schedule && nextDue(schedule, freshness.nowMs)
+    return `${name} at ${at === null ? 'no time' : `${minuteText(at)} UTC`}`
+  })
+  return due.join(', ') || 'nothing'
 }
 
 function tell(

@@ -1,13 +1,8 @@
 /** The commands that send requests: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
-import {
-  apiKeyFrom,
-  baseUrlFrom,
-  journalBackupFrom,
-  proxiesFrom,
-  webhookSecretFrom,
-} from '../config.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom, webhookSecretFrom } from '../config.ts'
+import { journalBackupFrom } from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
@@ -18,36 +13,32 @@ import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, type Service } from '../run/run.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { packageVersion } from '../support/assets.ts'
-import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
+import { ConfigError, errorDocument, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { refuseBundled, runWorld, type Context } from './context.ts'
+import { refuseBundled, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
+import { observed } from './metrics.ts'
 import { withNotifications } from './notify.ts'
-import { observed } from './observed.ts'
-import { durationText, type Report } from './report.ts'
-import {
-  erasureState,
-  leftBehindFact,
-  problemOf,
-  runReport,
-  type ErasureState,
-} from './run-result.ts'
+import { conclude } from './output.ts'
+import { durationText, facts, type Report } from './report.ts'
+import { erasureState, leftBehindText, problemOf, runReport } from './run-result.ts'
+import type { ErasureState } from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
-export const backfillCommand = async (
-  context: Context,
-  pipeline: string | undefined,
-  options: Overrides,
-) => buying('backfill')(context, pipeline ?? defaultPipeline('backfill'), options)
+export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
-  return (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> =>
-    observed(context, { command, named: pipeline }, () =>
-      runOnce(command, context, pipeline, options),
-    )
+  return (
+    context: Context,
+    pipeline: string | undefined,
+    options: Overrides,
+  ): Promise<ExitCode> => {
+    const named = pipeline ?? defaultPipeline('backfill')
+    return observed(context, command, named, () => runOnce(command, context, named, options))
+  }
 }
 
 async function runOnce(
@@ -58,14 +49,10 @@ async function runOnce(
 ): Promise<ExitCode> {
   const { output, directory, logger } = context
   let erasure: ErasureState | null = null
-  const run = async () => {
-    const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
-    return withService(context, job, (service) => runOf(job, service))
-  }
-  const runOf = async (job: Job, service: Service) => {
+  const run = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
     const begunAt = unfinishedSince(directory.root)
-    const done = await runJob(job, command, service, runWorld(context))
+    const done = await runJob(job, command, service, context)
     const isTried = command !== 'extract' && done.stageFailure === null
     // After the run has closed its journal segment: only then can that be rewritten.
     const certificate = isTried
@@ -77,12 +64,11 @@ async function runOnce(
     }
     return done
   }
-  const report = await withNotifications(context, pipeline, command, run)
-  output.report(runReport(report, erasure))
-  const problem = problemOf(report)
-  if (problem === null) return EXIT.done
-  output.problem(problem)
-  return problem.exitCode
+  const report = await withNotifications(context, pipeline, command, async () => {
+    const job = await readJob(pipeline, withBackup(context, options), directory.root)
+    return withService(context, job, (service) => run(job, service))
+  })
+  return conclude(output, { ...runReport(report, erasure), problem: problemOf(report) })
 }
 
 /** With the place that the environment names for the backup of the journal. */
@@ -104,17 +90,13 @@ export async function sampleCommand(
   pipeline: string,
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
-  return observed(context, { command: 'plan', named: pipeline }, async () => {
+  return observed(context, 'plan', pipeline, async () => {
     const job = await readJob(pipeline, withBackup(context, options), context.directory.root)
     const sample = await withService(context, job, (service) => {
       refuseCollection(job, pipeline)
-      return sampleRun(job, options.sample, service, runWorld(context))
+      return sampleRun(job, options.sample, service, context)
     })
-    const { output } = context
-    output.report(sampleReport(sample, job))
-    if (sample.endedEarly === null) return EXIT.done
-    output.problem(sample.endedEarly)
-    return sample.endedEarly.exitCode
+    return conclude(context.output, { ...sampleReport(sample, job), problem: sample.endedEarly })
   })
 }
 
@@ -162,31 +144,27 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const { projection, batches, batchesDone, credits, pages } = progress
   const left = batches - batchesDone
   const toBuy = projection && Math.max(0, projection.expected - sample.creditsOfRun)
-  const expected = countText(projection?.expected ?? 0, 'credit')
+  const isWhole = projection !== null && left === 0
+  const whole = isWhole ? projection.expected : sample.creditsOfRun
   const bill =
-    projection === null
-      ? `is at least ${countText(sample.creditsOfRun, 'credit')}`
-      : left === 0
-        ? `is ${expected}`
-        : `is about ${expected}, 90 % sure between ${numberText(projection.low)} and ${numberText(projection.high)}`
-  const rest = [
-    countText(left, 'batch'),
-    toBuy !== null && ` for about ${countText(toBuy, 'credit')}`,
-    toBuy !== null &&
-      pace !== null &&
-      `, ${durationText((toBuy / CREDITS_PER_PAGE / pace) * SECOND)} at ${numberText(pace)} a second`,
-  ].filter(Boolean)
+    projection === null || isWhole
+      ? `is ${isWhole ? '' : 'at least '}${countText(whole, 'credit')}`
+      : `is about ${countText(projection.expected, 'credit')}, 90 % sure between ${numberText(projection.low)} and ${numberText(projection.high)}`
+  const price = toBuy === null ? '' : ` for about ${countText(toBuy, 'credit')}`
+  const took =
+    toBuy === null || pace === null
+      ? ''
+      : `, ${durationText((toBuy / CREDITS_PER_PAGE / pace) * SECOND)} at ${numberText(pace)} a second`
+  const rest = `${countText(left, 'batch')}${price}${took}`
+  const bought = `${countText(pages, 'page')} for ${countText(credits, 'credit')} now, kept for the run`
   return {
     title: `${pipeline}: the bill of ${countText(organizations, 'organisation')} in ${countText(batches, 'batch')} ${bill}`,
     sections: [
-      [
-        [
-          '  read',
-          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now, kept for the run; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
-        ],
-        ['  to read', left === 0 ? 'nothing: the next run only has to finish' : rest.join('')],
-        leftBehindFact('  left', leftBehind),
-      ],
+      facts({
+        '  read': `${bought}; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
+        '  to read': left === 0 ? 'nothing: the next run only has to finish' : rest,
+        '  left': leftBehindText(leftBehind),
+      }),
     ],
     notes: [
       projection === null &&

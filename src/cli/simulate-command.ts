@@ -32,14 +32,15 @@ const SIGNALS_EACH_MS = 5 * SECOND
  * A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day.
  * @param pastMs how far it reaches back
  */
-export function worldAround(now: number, seed: number, companies: number, pastMs = WORLD_PAST_MS) {
+export function worldAround(
+  now: number,
+  seed: number,
+  organizations: number,
+  pastMs = WORLD_PAST_MS,
+) {
   const today = Math.floor(now / DAY) * DAY
-  return createWorld({
-    seed,
-    organizations: companies,
-    startAt: today - pastMs,
-    endAt: today + WORLD_AHEAD_MS,
-  })
+  const [startAt, endAt] = [today - pastMs, today + WORLD_AHEAD_MS]
+  return createWorld({ seed, organizations, startAt, endAt })
 }
 
 export async function simulateCommand(
@@ -47,16 +48,13 @@ export async function simulateCommand(
   options: SimulateOptions,
 ): Promise<ExitCode> {
   const { clock, output, stop } = context
-  const source =
-    options.events === undefined
-      ? worldAround(clock.now(), options.seed, options.companies)
-      : readEventsFile(options.events)
-  const { rateLimit, faults, organizationsOut } = options
+  const { port, key, seed, companies, events, rateLimit, faults, organizationsOut } = options
   const simulator = await startSimulator({
-    source,
+    source:
+      events === undefined ? worldAround(clock.now(), seed, companies) : readEventsFile(events),
     clock,
-    port: options.port,
-    apiKeys: [options.key],
+    port,
+    apiKeys: [key],
     ...(rateLimit && { rateLimit: { requests: rateLimit, windowMs: SECOND } }),
     ...(faults && { faults: readFaults(faults) }),
   }).catch((error: unknown) => {
@@ -72,14 +70,13 @@ export async function simulateCommand(
       replaceOrganizationsFile(organizationsOut, organizations, isExampleText)
     }
     const { url } = simulator
-    const lines = [
-      `serving ${countText(organizations.length, 'organisation')} at ${url} (stop with Ctrl-C)`,
-      `  export JOBTIDE_BASE_URL=${url} JOBTIDE_API_KEY=${options.key}`,
-      ...(organizationsOut === undefined ? [] : [`  organisations written to ${organizationsOut}`]),
-    ]
     output.report({
-      title: lines,
-      values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
+      title: [
+        `serving ${countText(organizations.length, 'organisation')} at ${url} (stop with Ctrl-C)`,
+        `  export JOBTIDE_BASE_URL=${url} JOBTIDE_API_KEY=${key}`,
+        ...(organizationsOut ? [`  organisations written to ${organizationsOut}`] : []),
+      ],
+      values: { url, apiKey: key, organizations: organizations.length, pid: process.pid },
     })
     // The real service makes them hourly or daily, which is too long to wait here.
     while (!stop.aborted) {

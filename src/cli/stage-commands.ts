@@ -8,10 +8,9 @@ import { parseKeep } from '../publish/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
 import { knownBackups, absolutePlace, type BackupTarget } from '../run/backup/backup-target.ts'
-import { restoreJournal, type RestoredJournal } from '../run/backup/restore-journal.ts'
-import type { DataDirectory } from '../run/data-directory.ts'
+import { restoreJournal } from '../run/backup/restore-journal.ts'
 import { loadDatabases, problemIn } from '../run/databases.ts'
-import { readDatabaseTargets, readSnapshotTarget } from '../run/job.ts'
+import { readDatabaseTargets } from '../run/job.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { declaredBackups } from '../run/pipelines.ts'
@@ -21,10 +20,11 @@ import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.t
 import { ConfigError, LockedError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { runWorld, type Context } from './context.ts'
-import { bytesText, type Report } from './report.ts'
+import type { Context } from './context.ts'
+import { destinationOf } from './proof-commands.ts'
+import { bytesText, counted, facts, type Fact, type Report } from './report.ts'
 import {
-  analystCopyText,
+  analystCopyFact,
   buildValues,
   buildText,
   databaseFact,
@@ -39,7 +39,7 @@ const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.
 
 export async function loadCommand(context: Context): Promise<Report> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
-    const load = await loadStage(warehouse, journal, runWorld(context))
+    const load = await loadStage(warehouse, journal, context)
     return { sections: [[['loaded', loadText(load)]]], values: loadValues(load) }
   })
 }
@@ -49,7 +49,7 @@ export async function buildCommand(
   { select }: { readonly select?: readonly string[] },
 ): Promise<Report> {
   return runAlone(context, 'build', async ({ warehouse }) => {
-    const build = await buildStage(warehouse, runWorld(context), { select })
+    const build = await buildStage(warehouse, context, { select })
     return { sections: [[['built', buildText(build)]]], values: buildValues(build) }
   })
 }
@@ -64,42 +64,34 @@ export async function publishCommand(
   },
 ): Promise<Report> {
   const { pipeline, snapshotTo, keep, engine } = options
-  const target = readSnapshotTarget(pipeline, { snapshotTo, engine }, context.directory.root)
-  if (target === null) {
-    throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
-      hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',
-    })
-  }
+  const target = destinationOf(context, pipeline, { snapshotTo, engine })
   const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
-  const world = runWorld(context)
   const targets = readDatabaseTargets(pipeline, { engine })
   const work = async ({ warehouse, journal, writer }: StageParts): Promise<Report> => {
-    const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
-    const databases = await loadDatabases(warehouse, targets, world)
-    await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
+    const publish = await publishStage(warehouse, kept, { runId: null, writer }, context, options)
+    const databases = await loadDatabases(warehouse, targets, context)
+    await loadStage(warehouse, journal, { ...context, onProgress: () => undefined })
     warehouse.close()
-    const analystCopy = await makeAnalystCopy(world)
-    const stale = analystCopyText(analystCopy)
+    const analystCopy = await makeAnalystCopy(context)
+    const published: Fact = ['published', publishText(publish)]
     return {
-      sections: [
-        [
-          ['published', publishText(publish)],
-          ...databases.map(databaseFact),
-          stale !== null && ['analysts', stale],
-        ],
-      ],
+      sections: [[published, ...databases.map(databaseFact), analystCopyFact(analystCopy)]],
       values: { ...publish, databases: databases.map(databaseValues), analystCopy },
       problem: problemIn(databases) ?? staleCopy(analystCopy),
     }
   }
   return runAlone(context, 'publish', work, async (bringUp, journal) => {
     // Readers would see people who were erased since.
-    for (const one of knownBackups(context.directory.root, journal)) {
-      await checkBackup(one, journal, world)
-    }
-    await readTarget(kept, world)
+    const { root, warehouse } = context.directory
+    for (const one of knownBackups(root, journal)) await checkBackup(one, journal, context)
+    await readTarget(kept, context)
     await bringUp()
-    await refuseUnbuilt(context.directory)
+    // A warehouse of an earlier version lacks tables of a snapshot.
+    const newFiles = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
+    if (newFiles === undefined || newFiles === 0) return
+    throw new ConfigError(`${warehouse} was built by an earlier version`, {
+      hint: 'Run `jobtide build`, then publish. Nothing was changed.',
+    })
   })
 }
 
@@ -114,7 +106,7 @@ export async function replayCommand(
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
   const request = { command: 'replay', maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  return withJournal(runWorld(context), request, losses, async (journal) => {
+  return withJournal(context, request, losses, async (journal) => {
     journal.check('bytes')
     await refuseLostJournal(journal, directory)
     if (journal.segments().length === 0) {
@@ -122,27 +114,15 @@ export async function replayCommand(
     }
     await refuseReader(directory.warehouse)
     const own = dropOwn ? 'drop' : 'refuse'
-    const { load, build } = await rebuildWarehouse(journal, runWorld(context), own)
-    return {
-      sections: [
-        [
-          ['replayed', loadText(load)],
-          ['built', buildText(build)],
-          ['spent', '0 credits'],
-        ],
-      ],
-      values: { load: loadValues(load), build: buildValues(build), kept: [], credits: 0 },
-    }
+    const rebuilt = await rebuildWarehouse(journal, context, own)
+    const values = { ...rebuiltValues(rebuilt), kept: [], credits: 0 }
+    const replayed = { replayed: loadText(rebuilt.load), built: buildText(rebuilt.build) }
+    return { sections: [facts({ ...replayed, spent: '0 credits' })], values }
   })
 }
 
-/** A warehouse of an earlier version lacks tables of a snapshot, and stays unchanged until it is built. */
-async function refuseUnbuilt({ warehouse }: DataDirectory): Promise<void> {
-  const newFiles = await lookBefore(warehouse, (_, count) => Promise.resolve(count))
-  if (newFiles === undefined || newFiles === 0) return
-  throw new ConfigError(`${warehouse} was built by an earlier version`, {
-    hint: 'Run `jobtide build`, then publish. Nothing was changed.',
-  })
+function rebuiltValues({ load, build }: Awaited<ReturnType<typeof rebuildWarehouse>>) {
+  return { load: loadValues(load), build: buildValues(build) }
 }
 
 interface StageParts {
@@ -160,9 +140,8 @@ async function runAlone(
     bringUp(),
 ): Promise<Report> {
   const { directory } = context
-  const world = runWorld(context)
   const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-  return withJournal(world, request, 'refuse', async (journal, _, { loaded, bringUp }) => {
+  return withJournal(context, request, 'refuse', async (journal, _, { loaded, bringUp }) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing has run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -177,7 +156,7 @@ async function runAlone(
       warehouse.close()
       await writer.close()
       // Deliveries of the inbox are in the journal now.
-      await backUpWhereKnown(journal, world)
+      await backUpWhereKnown(journal, context)
     }
   })
 }
@@ -200,49 +179,42 @@ export async function restoreJournalCommand(
 ): Promise<Report> {
   const { directory, clock, stop } = context
   const target = targetOf(context, place)
-  const world = runWorld(context)
   const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   const lock = await acquireLock(directory.root, request)
   try {
     // Keeps a warehouse of a newer version, and the user's own tables.
     await lookBefore(directory.warehouse, () => Promise.resolve())
-    const restored = await restoreJournal(target, world)
-    const journal = openJournal(directory.journal, clock)
-    const { load, build } = await rebuildWarehouse(journal, world)
+    const restored = await restoreJournal(target, context)
+    const rebuilt = await rebuildWarehouse(openJournal(directory.journal, clock), context)
+    const { place, madeAt, segments, bytes, credits, creditsPublished, lost } = restored
+    const counts = `${countText(segments, 'segment')}, ${bytesText(bytes)}, ${countText(credits, 'credit')}`
+    const later = Math.max(0, (creditsPublished ?? credits) - credits)
     return {
       title: `restored: ${directory.journal}`,
       sections: [
-        [
-          ['backup', `${restored.place}, of ${restored.madeAt}`],
-          [
-            'journal',
-            `${countText(restored.segments, 'segment')}, ${bytesText(restored.bytes)}, ${countText(restored.credits, 'credit')}: every byte is as it was sealed`,
-          ],
-          ['loaded', loadText(load)],
-          ['built', buildText(build)],
-          ['spent', '0 credits'],
-        ],
+        facts({
+          backup: `${place}, of ${madeAt}`,
+          journal: `${counts}: every byte is as it was sealed`,
+          lost: counted(
+            lost,
+            'segment',
+            `sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
+          ),
+          loaded: loadText(rebuilt.load),
+          built: buildText(rebuilt.build),
+          spent: '0 credits',
+        }),
       ],
-      notes: lossNotes(restored),
-      values: { ...restored, load: loadValues(load), build: buildValues(build) },
+      notes: [
+        later === 0
+          ? 'The next run requests everything since then.'
+          : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
+      ],
+      values: { ...restored, ...rebuiltValues(rebuilt) },
     }
   } finally {
     lock.release()
   }
-}
-
-function lossNotes({ lost, credits, creditsPublished }: RestoredJournal): string[] {
-  const later = Math.max(0, (creditsPublished ?? credits) - credits)
-  return [
-    ...(lost === 0
-      ? []
-      : [
-          `${countText(lost, 'segment')} sealed after the backup ${lost === 1 ? 'is' : 'are'} lost`,
-        ]),
-    later === 0
-      ? 'The next run requests everything since then.'
-      : `The newest snapshot knows of ${countText(later, 'credit')} more: what they bought after the backup is bought again.`,
-  ]
 }
 
 /** The named place, else that of the environment, else the one that all pipelines share. */

@@ -4,22 +4,19 @@
  * behind.
  */
 
-import { statSync } from 'node:fs'
-import type { ClockTrouble } from '../extract/options.ts'
 import { filesOfInbox, readRefused, type Refused } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { listedIn } from '../journal/seals.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
-import { coverageReport } from '../plan/coverage-report.ts'
+import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { runState, runsOf, type Judgement } from '../plan/judge.ts'
 import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
-import { holderOf } from '../run/lock.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
@@ -29,16 +26,8 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import {
-  countFact,
-  table,
-  agoText,
-  creditsText,
-  type Fact,
-  type Note,
-  type Report,
-  type Result,
-} from './report.ts'
+import { counted, facts, table, agoText, creditsText } from './report.ts'
+import type { Fact, Note, Report, Result } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5
@@ -49,10 +38,9 @@ export async function statusCommand(
   named: readonly string[],
   { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
 ): Promise<Result> {
-  const look = () => lookAt(context, named, maxAge ?? null, readAgain)
-  const readAgain = warehouseReader(context)
-  if (watch !== undefined) return watchStatus(context, look, watch === true ? WATCH_SECONDS : watch)
-  return look()
+  const look = () => lookAt(context, named, maxAge ?? null)
+  if (watch === undefined) return look()
+  return watchStatus(context, look, watch === true ? WATCH_SECONDS : watch)
 }
 
 /** Redraws the status every few seconds until stopped; the last state decides the exit code. */
@@ -80,49 +68,29 @@ async function watchStatus(
   }
 }
 
-/**
- * Reads what the warehouse knows, again only if it changed and no process works in the data directory: an open warehouse
- * blocks a writer.
- */
-function warehouseReader({ directory: { root, warehouse } }: Context) {
-  let known: Reading<Known> | null = null
-  let seen = ''
-  return async (): Promise<Reading<Known>> => {
-    const { mtimeMs, size } = statSync(warehouse, { throwIfNoEntry: false }) ?? {}
-    const state = `${mtimeMs} ${size}`
-    const isSame = known !== null && known.why === null && state === seen
-    if (known !== null && (isSame || (await holderOf(root)) !== null)) return known
-    seen = state
-    known = await readWarehouse(warehouse, whatItKnows)
-    return known
-  }
-}
-
 async function lookAt(
   { directory, clock }: Context,
   named: readonly string[],
   maxAgeMs: number | null,
-  readAgain: () => Promise<Reading<Known>>,
 ): Promise<Report> {
-  const warehouse = await readAgain()
-  const loaded = warehouse.value?.loaded ?? []
-  await refuseNoJournal(openJournal(directory.journal, clock), directory, loaded)
+  const { root, journal, inbox } = directory
+  const warehouse = await readWarehouse(directory.warehouse, whatItKnows)
+  await refuseNoJournal(openJournal(journal, clock), directory, warehouse.value?.loaded ?? [])
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs })
   const { history, nowMs: now } = freshness
   const judgements = judgementsOf(freshness, directory)
   const runs = runRows(freshness)
-  const [last] = runs
   const unread = unreadOf(history)
   const coverage = coverageStatus(freshness)
   const filtered = filteredStatus(freshness)
   const credits = creditStatus(history, now)
   const { clockDispute, quarantined } = history
-  const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
+  const clocks = clockDispute?.runId === runs[0]?.runId ? clocksOf(clockDispute) : null
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
   const notBefore = until > now ? new Date(until) : null
-  const backups = backupStates(directory.root, listedIn(directory.journal, 'skip').size)
-  const waiting = filesOfInbox(directory.inbox).length
-  const notTaken = readRefused(directory.inbox)
+  const backups = backupStates(root, listedIn(journal, 'skip').size)
+  const waiting = filesOfInbox(inbox).length
+  const notTaken = readRefused(inbox)
   return {
     sections: [
       runsTable(runs.slice(0, RUNS_SHOWN)),
@@ -130,29 +98,34 @@ async function lookAt(
         ['coverage', coverageText(coverage, now)],
         ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
         ...unread.map(unreadFact),
-        ['credits', creditsLine(credits, runs.length)],
-        countFact(
-          '',
-          credits.unexpectedCharges,
-          'page',
-          'not charged as expected: jobtide credits',
-        ),
+        ...facts({
+          credits: creditsLine(credits, runs.length),
+          '': counted(credits.unexpectedCharges, 'page', UNEXPECTED),
+        }),
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
-        ...waitingFacts(notBefore, quarantined.size, waiting),
+        notBefore !== null && [
+          'wait',
+          `the service accepts no request before ${notBefore.toISOString()}`,
+          'warning',
+        ],
+        quarantined.size > 0 && [
+          'refused',
+          `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
+          'warning',
+        ],
+        ...facts({
+          inbox: counted(waiting, 'file', 'of deliveries, which the next run or load reads'),
+        }),
         notTakenFact(notTaken),
         ...warehouseFacts(warehouse),
-        ...backups.map((one): Fact => [
-          'backup',
-          backupText(one, now),
-          one.problem === null ? 'dim' : 'error',
-        ]),
+        ...backups.map((one) => backupFact(one, now)),
         ...dueFacts(freshness),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
     ],
     notes: judgementNotes(judgements),
     values: {
-      dataDir: directory.root,
+      dataDir: root,
       fresh: judgements.length === 0,
       judgements: judgements.map(({ since, ...one }) => ({ ...one, since: new Date(since) })),
       runsTotal: runs.length,
@@ -176,6 +149,8 @@ async function lookAt(
   }
 }
 
+const UNEXPECTED = 'not charged as expected: jobtide credits'
+
 function runsTable(runs: ReturnType<typeof runRows>) {
   return table('runs', runs, [
     ['started (UTC)', 'startedAt', 'instant'],
@@ -191,22 +166,6 @@ function outcomeText({ outcome, exitCode }: ReturnType<typeof runRows>[number]):
   return outcome === 'done' && exitCode !== EXIT.done ? `exit ${exitCode}` : outcome
 }
 
-function waitingFacts(notBefore: Date | null, quarantined: number, files: number): Fact[] {
-  return [
-    notBefore !== null && [
-      'wait',
-      `the service accepts no request before ${notBefore.toISOString()}`,
-      'warning',
-    ],
-    quarantined > 0 && [
-      'refused',
-      `${countText(quarantined, 'organisation')} quarantined: the service does not know them`,
-      'warning',
-    ],
-    countFact('inbox', files, 'file', 'of deliveries, which the next run or load reads'),
-  ]
-}
-
 function notTakenFact({ deliveries, last }: Refused): Fact {
   if (last === null) return false
   const { at, status, reason } = last
@@ -217,13 +176,12 @@ function notTakenFact({ deliveries, last }: Refused): Fact {
   ]
 }
 
-function backupText({ place, backedUpAt, missing, problem }: BackupState, now: number): string {
+function backupFact({ place, backedUpAt, missing, problem }: BackupState, now: number): Fact {
   const last = backedUpAt === null ? 'never' : agoText(now - backedUpAt.getTime())
   const since = missing === 0 ? '' : `, without ${countText(missing, 'segment')}`
-  return `${place}: ${last}${since}${problem === null ? '' : `; it failed: ${problem}`}`
+  const text = `${place}: ${last}${since}`
+  return problem === null ? ['backup', text] : ['backup', `${text}; it failed: ${problem}`, 'error']
 }
-
-type Known = Awaited<ReturnType<typeof whatItKnows>>
 
 async function whatItKnows(warehouse: Warehouse) {
   const rows = await queryReport<WarehouseStatus>(warehouse, 'status')
@@ -280,16 +238,11 @@ function dueFacts({ pipelines, nowMs }: Freshness): Fact[] {
   })
 }
 
-function clocksOf(
-  dispute: History['clockDispute'],
-): Omit<ClockTrouble, 'answers' | 'notBelieved'> | null {
+function clocksOf(dispute: History['clockDispute']) {
   if (dispute === null) return null
   const { date, ours, earliest, wentBack } = dispute
-  return {
-    date,
-    ours,
-    wentBack: wentBack === undefined ? null : { ...wentBack, voidAfter: earliest },
-  }
+  const back = wentBack === undefined ? null : { ...wentBack, voidAfter: earliest }
+  return { date, ours, wentBack: back }
 }
 
 /**
@@ -297,23 +250,24 @@ function clocksOf(
  * those between two readings, and what of the windows of the pipelines is not read, such as after a loss.
  */
 function coverageStatus({ history, pipelines, nowMs }: Freshness) {
-  const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, nowMs)
-  const ofPipelines = pipelines.flatMap(({ name, wanted }) =>
-    wanted === null || wanted.filters !== undefined || runsOf(history, name).last === null
-      ? []
-      : coverageReport(wanted, history, nowMs).withGaps,
+  const status = statusOf(coverageReport(null, history, nowMs))
+  const ofPipelines = pipelines.map(({ name, wanted, coverage }) =>
+    wanted?.filters === undefined && runsOf(history, name).last !== null
+      ? (coverage?.withGaps ?? 0)
+      : 0,
   )
-  const gaps = Math.max(withGaps, ...ofPipelines)
-  return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps: gaps }
+  return { ...status, withGaps: Math.max(status.withGaps, ...ofPipelines) }
 }
 
 /** The same of each question with filters. */
 function filteredStatus({ history, nowMs }: Freshness) {
   return [...history.filtered].map(([text, { filters }]) => {
-    const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, nowMs, filters)
-    const coveredTo = to === null ? null : new Date(to)
-    return { filters: text, organizations: read, coveredTo, withGaps }
+    return { filters: text, ...statusOf(coverageReport(null, history, nowMs, filters)) }
   })
+}
+
+function statusOf({ read, oldestWatermark: to, withGaps }: CoverageReport) {
+  return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps }
 }
 
 function coverageText(
@@ -344,17 +298,17 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
 
 function warehouseFacts({ value, why }: Reading<{ rows: WarehouseStatus[] }>): Fact[] {
   if (why !== null) return [['warehouse', why, 'warning']]
-  return value.rows.flatMap((row): Fact[] => [
-    [
-      'warehouse',
-      `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}, ${countText(row.failed_checks, 'failed check')}`,
-      row.failed_checks > 0 ? 'error' : 'dim',
-    ],
-    [
-      'snapshot',
-      row.snapshot_id === null
-        ? 'none published yet'
-        : [`${row.snapshot_id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-'],
-    ],
-  ])
+  return value.rows.flatMap((row): Fact[] => {
+    const { failed_checks: failed, snapshot_id: id } = row
+    const published = [`${id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-']
+    const counts = `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}`
+    return [
+      [
+        'warehouse',
+        `${counts}, ${countText(failed, 'failed check')}`,
+        failed > 0 ? 'error' : 'dim',
+      ],
+      ['snapshot', id === null ? 'none published yet' : published],
+    ]
+  })
 }

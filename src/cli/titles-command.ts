@@ -32,14 +32,11 @@ export async function titlesCommand(
   file: string,
   options: TitlesOptions,
 ): Promise<ExitCode> {
-  const { clock, output, progress, stop } = context
-  const { ownFolder } = context
+  const { clock, output, progress, stop, ownFolder } = context
   if (ownFolder !== null) useOwnLists(readOwnLists(ownFolder))
   refuseUnknownLadder(options.ladder)
-  const input = parseTitles(
-    await readInput(file, stop),
-    file === STANDARD_INPUT ? 'standard input' : file,
-  )
+  const named = file === STANDARD_INPUT ? 'standard input' : file
+  const input = parseTitles(await readInput(file, stop), named)
   const asJson = output.json || options.format === 'json'
   const total = input.length
   let done = 0
@@ -97,12 +94,9 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
 function refuseUnknownLadder(ladder: string | undefined): void {
   const names = ladders().map(({ name }) => name)
   if (ladder === undefined || ladder === 'standard' || names.includes(ladder)) return
-  const known = names.join(', ')
+  const known = names.length === 0 ? '' : ` It defines: ${names.join(', ')}.`
   throw new ConfigError(`there is no ladder ${ladder}`, {
-    hint:
-      known === ''
-        ? 'Define it in config/ladders.yaml of your project; docs/careers.md shows how.'
-        : `config/ladders.yaml defines: ${known}`,
+    hint: `Define it in config/ladders.yaml of your project; docs/careers.md shows how.${known}`,
   })
 }
 
@@ -118,24 +112,26 @@ const HEADER_HINT =
  * @throws ConfigError naming file and line when the table is broken, or when there is no title
  */
 export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
-  const [first = '', ...lines] = decodeTable(bytes)
+  const lines = decodeTable(bytes)
     .split(/\r\n|\r|\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
-  const delimiter = [',', ';', '\t'].find((one) => first.includes(one)) ?? ','
-  const columns = first.split(delimiter).map((head) => unquoted(head.trim()).toLowerCase())
-  const wanted = columns.includes('title') ? ['title'] : ['previous', 'current']
-  let input: TitlesInput = first === '' ? [] : [first, ...lines].map((title) => [title])
-  if (wanted.every((name) => columns.includes(name))) {
-    input =
-      columns.length > 1
+  const columns = (lines[0] ?? '')
+    .split(/[,;\t]/)
+    .map((head) => unquoted(head.trim()).toLowerCase())
+  const wanted = WANTED.find((names) => names.every((name) => columns.includes(name)))
+  const input =
+    wanted === undefined
+      ? lines.map((title) => [title])
+      : columns.length > 1
         ? tableRows(bytes, file, columns, wanted)
         : // One column needs no quotes: "Account Executive, EMEA" is one title.
-          lines.map((line) => [unquoted(line)])
-  }
+          lines.slice(1).map((line) => [unquoted(line)])
   if (input.length > 0) return input
   throw new ConfigError(`${file}: there is no title in it`, { hint: HEADER_HINT })
 }
+
+const WANTED = [['title'], ['previous', 'current']]
 
 function unquoted(text: string): string {
   const [, inside] = /^"(.*)"$/.exec(text) ?? []

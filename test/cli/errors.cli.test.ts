@@ -148,22 +148,6 @@ describe('the service refuses', () => {
     const pages = charged.map(({ page }) => page ?? 0).toSorted((a, b) => a - b)
     expect(pages).toEqual(pages.map((_, index) => index + 1))
   })
-
-  it('exits with 4 if the account is empty (402), after 1 refused request; the pages before it are loaded and published', async () => {
-    const fault = { page: 3, status: 402, message: 'Not enough credits', times: 'always' } as const
-    const site = await openSite({ companies: COMPANIES, faults: [fault] })
-    const result = await site.call(['run', site.pipeline, '--concurrency', '1'])
-    expectWords(result, {
-      exitCode: 4,
-      says: /jobtide: the service requires payment \(402\): Not enough credits/,
-      next: /→ Nothing was charged for this request\. Top up .* run the same command again/,
-    })
-    expect(site.simulator.account()).toMatchObject({ requests: 3, credits: 20 })
-    expect(result.stdout).toMatch(/loaded +100 new/)
-    expect(result.stdout).toMatch(/published +snapshot/)
-    site.simulator.setFaults([])
-    done(await site.call(['extract', site.pipeline]))
-  })
 })
 
 it('a service is reached through HTTPS_PROXY with the certificate of NODE_EXTRA_CA_CERTS; the password is shown nowhere', async () => {
@@ -381,6 +365,15 @@ describe('another program', () => {
     await expectWholeWorld(site)
     expect(site.simulator.account().charged_pages - pages).toBe(0)
   })
+})
+
+it('a defect exits with 1, and asks for a report', async () => {
+  const site = await openSite({ companies: 1 })
+  done(await site.call(['extract', site.pipeline]))
+  done(await site.call(['load']))
+  const cli = installedWith({ 'sql/reports/status.sql': 'select no_such_column' })
+  const { exitCode, stderr } = await site.run(['status'], { cli })
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Please report it')])
 })
 
 describe('after the extraction', () => {

@@ -1,12 +1,8 @@
-/**
- * Pipelines over other endpoints whose service sometimes fails: over HTTP, into a real warehouse, day after day. Tests
- * that repeat cases of models are skipped outside `npm run test:soak`.
- */
+/** Pipelines over other endpoints whose service sometimes fails: over HTTP, into a real warehouse, day after day. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { DAY } from '../../src/support/units.ts'
 import { onTestsFinished } from '../helpers/temporary-folder.ts'
-import { IS_SOAK } from '../helpers/tier.ts'
 import { openServed, type Reply, type ServedRequest } from './service-fixture.ts'
 
 // A dozen complete runs.
@@ -114,39 +110,6 @@ describe('a pipeline over job postings', () => {
       thrown: expect.stringContaining('row 1 of for_each'),
     })
   })
-
-  it.skipIf(!IS_SOAK)(
-    'shows a posting as closed on the day it answers 404, with exit 0, and as open the next day if it is back',
-    async () => {
-      const gone = new Set<string>()
-      const site = served(({ body }) => {
-        const id = String(body['job_id'])
-        return gone.has(id) ? failed(404, 'removed') : posting(id)
-      })
-      const lines = linesFor(['301', '302'], 4)
-      const states = () =>
-        site.rows(
-          `select job_id, state, closed_at = gone_at and gone_at = last_received_at as is_gone from job_postings
-           where job_id in ('301', '302') order by job_id`,
-        )
-      await site.run(...lines)
-      for (const id of ['301', '302']) gone.add(id)
-      site.clock.nowMs += 7 * DAY
-      // A company found before may be gone: the new list counts.
-      expect(await site.run(...lines)).toMatchObject({ exitCode: 0, thrown: null })
-      expect(await states()).toEqual([
-        { job_id: '301', state: 'CLOSED', is_gone: true },
-        { job_id: '302', state: 'CLOSED', is_gone: true },
-      ])
-      gone.delete('302')
-      site.clock.nowMs += 7 * DAY
-      await site.run(...lines)
-      expect(await states()).toEqual([
-        { job_id: '301', state: 'CLOSED', is_gone: false },
-        { job_id: '302', state: 'LISTED', is_gone: null },
-      ])
-    },
-  )
 })
 
 describe('a pipeline without for_each', () => {
@@ -172,73 +135,4 @@ describe('a pipeline without for_each', () => {
       urls.map((profile_url) => ({ profile_url })),
     )
   })
-
-  it.skipIf(!IS_SOAK)(
-    'names the 2 filters that a people search ignored, even if nothing is found',
-    async () => {
-      for (const results of [[], [{ full_name: 'Ann', profile_url: 'lead-1' }]]) {
-        const filter_errors = ['nowhere', { location: 'nowhere' }]
-        const pagination = { total: results.length }
-        const site = served(() => [
-          200,
-          { success: true, results, pagination, filter_errors, credit_used: 10 * results.length },
-        ])
-        const run = await site.run('endpoint: people-search', 'options: { location: nowhere }')
-        expect(run.text).toContain(
-          'nowhere, {"location":"nowhere"}: the service does not recognise',
-        )
-        expect(run.document).toMatchObject({
-          extract: { filter_errors: ['nowhere', '{"location":"nowhere"}'] },
-        })
-      }
-    },
-  )
-})
-
-it('a search for the posts of the last week keeps the 3 posts of 2 weeks, with first and last received', async () => {
-  let week = 1
-  const site = served(() => {
-    const items = [week, week + 1].map((n) => ({ urn: `urn:${n}`, text: `Post ${n}` }))
-    return [200, { status: 'ok', data: { count: 2, total: 2, items }, credit_used: 5 }]
-  })
-  const lines = [
-    'endpoint: post-search',
-    'options: { keyword: CFO, date_posted: past-week }',
-    'refresh_days: 6',
-  ]
-  await site.run(...lines)
-  week = 2
-  site.clock.nowMs += 7 * DAY
-  await site.run(...lines)
-  const sql = `select post, cast(date_diff('day', first_received_at, received_at) as integer) as days, position
-    from posts inner join posts_found using (post, first_received_at, received_at) order by post`
-  expect(await site.rows(sql)).toEqual([
-    { post: 'urn:1', days: 0, position: null },
-    { post: 'urn:2', days: 7, position: 1 },
-    { post: 'urn:3', days: 0, position: 2 },
-  ])
-})
-
-it('a company requested again without its funding rounds keeps those of the previous answer', async () => {
-  const site = served(({ body }) => {
-    const last_round = { amount: '5 million', date: '2023-05', type: 'Series A' }
-    const rounds = { funding: { last_round }, funding_rounds: { rounds: [{ a: 1 }, { a: 2 }] } }
-    const more = body['get_funding_rounds'] === true ? rounds : {}
-    return [200, { message: { company_name: 'Acme', ...more }, credit_used: 1 }]
-  })
-  const url = 'https://network.example/company/funded'
-  const lines = (more: string) => ['endpoint: company-profile', `options: { url: "${url}"${more} }`]
-  await site.run(...lines(', get_funding_rounds: true'))
-  site.clock.nowMs += DAY
-  await site.run(...lines(''))
-  expect(await site.rows('select round, last_type from company_funding_rounds order by 1')).toEqual(
-    [
-      { round: 1, last_type: 'Series A' },
-      { round: 2, last_type: null },
-    ],
-  )
-  const profile = `select last_round_amount, last_round_on, last_round_type from company_profiles where company = 'funded'`
-  expect(await site.rows(profile)).toEqual([
-    { last_round_amount: '5 million', last_round_on: '2023-05', last_round_type: 'Series A' },
-  ])
 })

@@ -87,20 +87,6 @@ describe('plan', () => {
     expect(document['skipped_lines']).toEqual([{ list: 'nightly.csv', count: 12, lines }])
   })
 
-  it('of 2 URLs and 49 ids, in two batches, says when a company named both ways is bought once; for one batch it does not', async () => {
-    const shown = (count: number) => {
-      const site = ledgerSite(NOW)
-      const urls = ['https://network.example/company/a', 'https://network.example/company/b']
-      const ids = Array.from({ length: count }, (_, n) => `org_${n}`)
-      const pipeline = site.pipeline('nightly', [...urls, ...ids])
-      return site.show((context) => planCommand(context, pipeline, {}))
-    }
-    expect((await shown(49)).text).toMatch(
-      /^by URL +2 organisations by URL, others by id: one named both ways is bought once, but where/m,
-    )
-    for (const ids of [48, 0]) expect((await shown(ids)).text).not.toContain('by URL')
-  })
-
   it('of a known list puts the 50 organisations without events into their own batch', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })

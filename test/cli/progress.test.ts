@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/cli/output.ts'
-import { ProgressDisplay, type CommandProgress } from '../../src/cli/progress.ts'
+import {
+  progressDisplay,
+  type CommandProgress,
+  type ProgressDisplay,
+} from '../../src/cli/progress.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import { redraws } from '../../src/config.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -18,7 +22,7 @@ function written(
   const note = (line: string) => write(`${line}\n`)
   const output = { isTerminal: columns !== null, columns, note, write } as unknown as Output
   let nowMs = 0
-  const display = new ProgressDisplay(output, { ...realClock, monotonic: () => nowMs }, false)
+  const display = progressDisplay(output, { ...realClock, monotonic: () => nowMs }, false)
   const show = display.show.bind(display)
   display.show = (progress) => {
     show(progress)

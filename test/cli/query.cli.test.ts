@@ -69,7 +69,10 @@ describe('query', () => {
     expect(await ask(`from read_csv('${csv}')`)).toMatchObject({ exitCode: 2 })
     expect(await ask('create table other.made as select 1')).toMatchObject({ exitCode: 2 })
     expect(readFileSync(file)).toEqual(before)
+    const twice = join(root, 'twice.csv')
+    writeFileSync(twice, 'owner,Owner,\nKim,Lee,\n')
     for (const [given, why] of [
+      [twice, 'Column with name Owner already exists'],
       ['absent.csv', 'is not there'],
       ['list.xlsx', 'is not a CSV, Parquet or DuckDB file'],
       [`job_change_events=${csv}`, 'table job_change_events already exists'],

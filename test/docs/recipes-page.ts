@@ -1,6 +1,6 @@
 /** The list of recipes in docs/recipes.md, made of their heads. */
 
-import { readRecipe, recipeNames, type Parameter } from '../../src/cli/recipes.ts'
+import { readRecipe, recipeNames, type Recipe } from '../../src/cli/query-command.ts'
 import { wrapped } from './tables-page.ts'
 
 /** A parameter of this many recipes is explained once, above them. */
@@ -24,6 +24,6 @@ export function recipesList(): string {
   return `Parameters of several recipes:\n\n${shared.join('\n')}\n\nAll recipes:\n\n${entries.join('\n')}\n`
 }
 
-function lineOf({ name, standard, about }: Parameter): string {
+function lineOf({ name, standard, about }: Recipe['parameters'][number]): string {
   return `- \`${name}${standard === null ? '' : `=${standard}`}\`: ${about}`
 }

@@ -3,8 +3,7 @@
  * continues.
  */
 
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -104,30 +103,6 @@ describe('a signal', () => {
     const pages = chargedPages(site)
     expect(pages.filter((page) => page === 3)).toHaveLength(2)
     expect(new Set(pages).size).toBe(pages.length - 1)
-  })
-
-  it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; the bought pages are kept', async () => {
-    const site = await openSite({ faults: [{ slow: { delay_ms: 500 }, times: 'always' }] })
-    const bin = join(site.folder, 'node_modules', '.bin')
-    mkdirSync(bin, { recursive: true })
-    symlinkSync(CLI, join(bin, 'jobtide'))
-    const npx = spawn('npx', ['--no-install', 'jobtide', 'extract', site.pipeline], {
-      cwd: site.folder,
-      env: { PATH: process.env['PATH'], HOME: site.folder, ...site.env },
-      stdio: 'ignore',
-    })
-    await pagesAsked(site, 4)
-    npx.kill('SIGTERM')
-    const outcome = async () => {
-      const { runs } = JSON.parse((await site.call(['status', '--json'])).stdout) as {
-        runs: { outcome: string }[]
-      }
-      return runs[0]?.outcome
-    }
-    await expect.poll(outcome, { timeout: 12_000 }).toBe('interrupted')
-    const { requests } = site.simulator.account()
-    await pause(500)
-    expect(site.simulator.account().requests).toBe(requests)
   })
 })
 
