@@ -57,6 +57,7 @@ const { metafile } = await build({
 })
 refuseOtherThanAscii('dist/bundle/jobtide.cjs')
 chmodSync('dist/cli.js', 0o755)
+writeFileSync('dist/help.txt', execFileSync(process.execPath, ['dist/cli/process.js', '--help']))
 writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licenses(Object.keys(metafile.inputs)))
 const { keepParsedLists } = await import('./dist/titles/yaml-file.js')
 keepParsedLists()

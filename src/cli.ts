@@ -12,8 +12,14 @@ if (major < 20 || (major === 20 && minor < 19)) {
     'jobtide: the current folder no longer exists\n  → Change to another folder, because relative paths start there. Nothing was changed.\n',
   )
   process.exitCode = 2
+} else if (process.argv.slice(2).join(' ') === '--help' && isWide()) {
+  void import('./cli/help.ts')
 } else {
   void import('./cli/bundle.ts')
+}
+
+function isWide() {
+  return !process.stdout.isTTY || process.stdout.columns >= 80
 }
 
 function isFolderGone() {
