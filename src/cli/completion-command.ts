@@ -1,8 +1,11 @@
 /** `completion`: a script by which a shell completes commands, options and their values, from how commands are declared. */
 
+import { computedModels } from '../model/computed-models.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { readModelFiles } from '../warehouse/catalog.ts'
 import type { Context } from './context.ts'
 import { COMMON_OPTIONS, choicesOf, type Declaration } from './options.ts'
+import { recipeNames } from './query-command.ts'
 
 type Commands = Readonly<Record<string, Declaration>>
 
@@ -21,17 +24,29 @@ export function completionOf(commands: Commands) {
 // Listed when Tab is pressed. The shell itself completes paths.
 const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`
 
+/** The words that complete an argument. */
+function wordsOf(argument: string, about: string, commands: Commands): readonly string[] {
+  if (argument.includes('table'))
+    return [...readModelFiles(), ...computedModels].map(({ name }) => name)
+  if (argument === '[command]') return Object.keys(commands)
+  return argument === '<what>' || argument === '<shell>' ? about.split(/, | or |;.*/) : []
+}
+
 function bashScript(commands: Commands, isZsh: boolean): string {
   const cases = Object.entries(commands).flatMap(([command, declared]) => {
     const options = Object.entries({ ...declared.options, ...COMMON_OPTIONS, '--help': '' })
-    const named = options.map(([flags, one]) => [flags.split(' ')[0], choicesOf(one)] as const)
+    const named = options.map(([flags, one]) => {
+      const values = flags === '--recipe <name>' ? recipeNames() : choicesOf(one)
+      return [flags.split(' ')[0], values] as const
+    })
     const ofValues = named
       .filter(([, values]) => values.length > 0)
       .map(([name, values]) => `    '${command} ${name}') words='${values.join(' ')}' ;;`)
-    const [argument = ''] = Object.keys(declared.arguments ?? {})
+    const [[argument, of] = ['', '']] = Object.entries(declared.arguments ?? {})
+    const [about = ''] = [of].flat()
     const pipelines = argument.includes('pipeline') ? `" ${PIPELINES}"` : ''
-    const names = named.map(([name]) => name).join(' ')
-    return [...ofValues, `    '${command} '*) words='${names}'${pipelines} ;;`]
+    const words = [...wordsOf(argument, about, commands), ...named.map(([name]) => name)].join(' ')
+    return [...ofValues, `    '${command} '*) words='${words}'${pipelines} ;;`]
   })
   return [
     `# eval "$(jobtide completion ${isZsh ? 'zsh' : 'bash'})"`,

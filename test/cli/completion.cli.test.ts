@@ -8,7 +8,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { callCli, done } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-it('bash completes commands, options, values and pipelines', async () => {
+it('bash completes commands, options, values, pipelines, tables and recipes', async () => {
   const script = join(temporaryFolder(), 'completion')
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'pipelines'))
@@ -30,6 +30,10 @@ it('bash completes commands, options, values and pipelines', async () => {
   expect(complete('jobtide', 'run', 'nightly', '--cred')).toEqual(['--credits'])
   expect(complete('jobtide', 'credits', '--by', 'm')).toEqual(['month'])
   expect(complete('jobtide', 'plan', 'n')).toContain('nightly')
+  expect(complete('jobtide', 'query', '--recipe', 'watch_m')).toEqual(['watch_misses'])
+  expect(complete('jobtide', 'models', 'joi')).toContain('joiners')
+  expect(complete('jobtide', 'find', 'comp')).toContain('companies')
+  expect(complete('jobtide', 'completion', 'zs')).toContain('zsh')
   expect(await callCli(['completion', 'fish'])).toMatchObject({ exitCode: 2 })
 })
 
