@@ -23,7 +23,7 @@ import type {
 import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Row } from '../warehouse/rows.ts'
-import { cutAnswer } from './cut-answers.ts'
+import { cutAnswer } from './cut-bodies.ts'
 import { rowsOfDelivery } from './deliveries.ts'
 import type { PageBody } from './read-events.ts'
 import type { Suppression } from './suppression.ts'
