@@ -23,9 +23,10 @@ import type {
 import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Row } from '../warehouse/rows.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { cutAnswer } from './cut-bodies.ts'
 import { rowsOfDelivery } from './deliveries.ts'
-import type { PageBody } from './read-events.ts'
+import { readPages, ReadingNotes, type PageBody } from './read-events.ts'
 import type { Suppression } from './suppression.ts'
 
 // Bytes of an answer that count as one event. A page of job changes has six times as many for an event, but JavaScript
@@ -52,12 +53,11 @@ export class Chunk {
   /** Pages received, and the events on them. */
   received = 0
   events = 0
-  /** Bytes of the bodies waiting to be taken. */
+  /** Bytes of the bodies waiting to be read. */
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0
-  /** Items of answers that were left out because they name people who are not kept. */
-  suppressed = 0
+  readonly notes = new ReadingNotes()
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
 
@@ -72,12 +72,12 @@ export class Chunk {
     return this.events + this.pages.size + this.batches.size + this.#answerSize
   }
 
-  /** Hands out the bodies of the pages added since the last call. */
-  takeBodies(): PageBody[] {
+  /** Reads the events of the pages added since the last call. */
+  async readBodies(warehouse: Warehouse): Promise<void> {
     const bodies = this.#bodies
     this.#bodies = []
     this.waiting = 0
-    return bodies
+    if (bodies.length > 0) await readPages(warehouse, bodies, this.#suppression, this.notes)
   }
 
   /** Adds one record. */
@@ -227,7 +227,7 @@ export class Chunk {
       this.#suppression.people === 0
         ? null
         : cutAnswer(payload, this.#suppression.coversText, about.subject)
-    this.suppressed += cut?.places.length ?? 0
+    this.notes.suppressed += cut?.places.length ?? 0
     const body = withoutLoneSurrogates((cut?.body ?? payload).toString('utf8'))
     return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }
   }

@@ -5,7 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
-import type { LoadReport } from '../load/merger.ts'
+import type { LoadReport } from '../load/merge-chunk.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import { readState } from '../model/build-state.ts'
