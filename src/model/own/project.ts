@@ -19,14 +19,7 @@ import {
   type Project,
   type ProjectNode,
 } from '../project.ts'
-import {
-  OwnSqlError,
-  placeOf,
-  readListsOnly,
-  readOwnFiles,
-  refuseTaken,
-  type OwnFiles,
-} from './files.ts'
+import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
@@ -144,12 +137,16 @@ function parsedReads(
   tree: string,
   { file, sql, isByPerson }: { file: string; sql: string; isByPerson: boolean },
 ): string[] {
-  const parsed = JSON.parse(tree) as { error: boolean; error_message?: string; position?: string }
-  if (parsed.error) {
-    const { position, error_message: problem = '' } = parsed
-    if (position === undefined) throw new OwnSqlError(file, `a file is one select: ${problem}`)
-    throw new OwnSqlError(placeOf(file, sql, Number(position)), problem)
+  const parsed = JSON.parse(tree) as Partial<Record<'error_message' | 'position', string>> & {
+    readonly statements?: readonly unknown[]
   }
+  const { error_message: problem, position, statements = [] } = parsed
+  if (position !== undefined) {
+    const line = sql.slice(0, Number(position)).split('\n').length
+    throw new OwnSqlError(`${file}:${line}`, problem ?? '')
+  }
+  if (statements.length !== 1)
+    throw new OwnSqlError(file, `a file is one select: ${problem ?? `it has ${statements.length}`}`)
   // Only tables named without a schema can be limited to changed people.
   if (
     isByPerson &&
