@@ -73,21 +73,16 @@ export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string 
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
 }
 
-/** Drops the macros that Jobtide 0.13 and earlier stored in the warehouse. Those of users stay. */
+/** Drops the tables that Jobtide 0.13 and earlier stored as macros. Macros of users have other parameters. */
 export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
-  const stored = await warehouse.all<{ kind: string; name: string }>(
-    `select distinct
-        case function_type when 'table_macro' then 'macro table' else 'macro' end as kind, function_name as name
+  const stored = await warehouse.all<{ name: string }>(
+    `select distinct function_name as name
      from duckdb_functions()
-     where database_name = current_database() and schema_name = 'main' and (
-        function_type = 'table_macro' and ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
-            and regexp_matches(macro_definition, 'end_of(_day)?[(]')
-        or function_type = 'macro' and (function_name = 'end_of_day' and parameters = ['day']
-            or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']))`,
+     where database_name = current_database() and function_type = 'table_macro'
+       and ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']`,
   )
-  for (const { kind, name } of stored) {
-    await warehouse.run(`drop ${kind} main.${quoteIdentifier(name)}`)
-  }
+  for (const { name } of stored)
+    await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
 }
 
 /**

@@ -94,61 +94,43 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-/** @throws JobtideError if the header and the select of a model name different columns */
+/**
+ * @throws OwnSqlError or JobtideError if the header and the select of a model name different columns, or if snapshots
+ * could not hold a column of a model of the user's own
+ */
 export async function refuseOtherColumns(
   warehouse: Warehouse,
   nodes: readonly ProjectNode[],
 ): Promise<void> {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
-    const actual = all.get(node.name) ?? []
-    if (node.isOwn === true) {
-      refuseOwnColumns(node, actual)
-      continue
-    }
-    const selected = actual.map(({ name }) => name)
-    const described = [...node.columns.keys()]
-    const problems = [
-      ...selected.filter((one) => !described.includes(one)).map((one) => `${one} is not described`),
-      ...described.filter((one) => !selected.includes(one)).map((one) => `${one} is not selected`),
-    ]
-    if (problems.length === 0) continue
-    throw new JobtideError(
-      EXIT.defect,
-      `model ${node.name}: header and select differ: ${problems.join(', ')}`,
-      { hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.` },
-    )
+    const problem = problemOf(node, all.get(node.name) ?? [])
+    if (problem === undefined) continue
+    if (node.isOwn === true) throw new OwnSqlError(node.file, problem)
+    throw new JobtideError(EXIT.defect, `model ${node.name}: ${problem}`, {
+      hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.`,
+    })
   }
 }
 
-/**
- * @throws OwnSqlError if snapshots could not hold a column of a model of the user's own, or its header names a missing
- * one
- */
-function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): void {
-  const refuse = (problem: string) => new OwnSqlError(node.file, problem)
-  const wrong = actual.find(({ name }) => !/^[a-z]\w*$/i.test(name))
-  if (wrong !== undefined) {
-    throw refuse(
-      `the column ${JSON.stringify(wrong.name)} has no plain name: write \`as …\` behind it`,
-    )
-  }
-  const huge = actual.find(({ type }) => type.endsWith('HUGEINT'))
-  if (huge !== undefined) {
-    throw refuse(
-      `the column ${huge.name} is a ${huge.type}, as sum() gives, which Parquet would round: write cast(… as bigint)`,
-    )
-  }
+function problemOf(node: ProjectNode, actual: readonly TypedColumn[]): string | undefined {
   const { key, columns, partitionByYearOf, isByPerson, values, references } = node
-  const named = [
-    ...key,
-    ...columns.keys(),
-    ...[...values, ...references].map(({ column }) => column),
-    ...(isByPerson ? [PERSON] : []),
-    ...(partitionByYearOf === null ? [] : [partitionByYearOf]),
-  ]
+  const year = partitionByYearOf === null ? [] : [partitionByYearOf]
+  const person = isByPerson ? [PERSON] : []
+  const accepted = [...values, ...references].map(({ column }) => column)
+  const named = [...key, ...columns.keys(), ...accepted, ...person, ...year]
   const missing = named.find((name) => !actual.some((column) => column.name === name))
-  if (missing !== undefined) throw refuse(`the header names ${missing}, which is not selected`)
+  if (missing !== undefined) return `the header names ${missing}, which is not selected`
+  return actual.map((column) => columnProblem(node, column)).find((problem) => problem !== null)
+}
+
+function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string | null {
+  if (node.isOwn !== true) return node.columns.has(name) ? null : `${name} is not described`
+  if (!/^[a-z]\w*$/i.test(name))
+    return `the column ${JSON.stringify(name)} has no plain name: write \`as …\` behind it`
+  return type.endsWith('HUGEINT')
+    ? `the column ${name} is a ${type}, as sum() gives, which Parquet would round: write cast(… as bigint)`
+    : null
 }
 
 /**
