@@ -106,22 +106,12 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
-// A run reads its pipeline and all others several times: for its work, its messages, and what is due.
-const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
-
 /**
  * Parses the text of a pipeline file.
  * @param file name for messages
  * @throws ConfigError that names file, line and what is allowed, for all faults at once
  */
 export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
-  const key = `${file}\n${written}`
-  const spec = parsedBefore.get(key) ?? parse(written, file)
-  parsedBefore.set(key, spec)
-  return spec
-}
-
-function parse(written: string, file: string): PipelineSpec | CollectSpec {
   refuseLarge(written, file)
   const lines = new LineCounter()
   const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' as const }
