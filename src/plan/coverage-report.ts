@@ -175,16 +175,14 @@ function organizationCoverage(
 ): OrganizationCoverage {
   const intervals = coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
-  // Types that were always requested together, usually all of them, share one coverage.
-  const isOne = intervals.every((one) => types.every((type) => one.eventTypes.includes(type)))
   const coveredIn = (among: readonly CoveredInterval[]) =>
-    (isOne ? types.slice(0, 1) : types).map((type) => coverageOf(type, among))
+    types.map((type) => coverageOf(type, among))
   const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
   const byType = coveredIn(intervals)
-  const confirmed = intervals.every(isConfirmed) ? byType : coveredIn(intervals.filter(isConfirmed))
+  const confirmed = coveredIn(intervals.filter(isConfirmed))
   const unread = byType.flatMap((covered, index) => {
     const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
-    const eventTypes = isOne ? types : types.slice(index, index + 1)
+    const eventTypes = types.slice(index, index + 1)
     return unreadBetween(covered, from, nowMs).map((stretch) => {
       return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
     })
