@@ -7,6 +7,7 @@
 
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
+import { toSnakeCase } from '../support/json.ts'
 import { LEVELS } from '../titles/taxonomy.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
@@ -80,26 +81,13 @@ export const computedModels: readonly ComputedModel[] = [
     async (keys) => {
       const { understandTitle } = await import('../titles/understand.ts')
       return keys.map(({ ladder, title }) => {
-        const read = understandTitle(title, ladder)
-        const { level, rank, core, office, rule, confidence } = read
+        const understood = understandTitle(title, ladder)
+        const { level } = understood
         return {
           ladder,
           title,
-          level,
+          ...(toSnakeCase(understood) as Row),
           level_order: level === 'unknown' ? null : LEVELS.indexOf(level) + 1,
-          rank,
-          core,
-          office,
-          rule,
-          confidence,
-          is_management: read.isManagement,
-          function: read.function,
-          is_interim: read.isInterim,
-          is_side_role: read.isSideRole,
-          is_advisory: read.isAdvisory,
-          is_end_marker: read.isEndMarker,
-          is_seat_of_staff: read.isSeatOfStaff,
-          is_held_beside: read.isHeldBeside,
           taxonomy_version: taxonomyVersion(),
         }
       })
