@@ -11,14 +11,7 @@ import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
-import {
-  runOrder,
-  syntaxTrees,
-  tablesRead,
-  withSchemas,
-  type Project,
-  type ProjectNode,
-} from '../project.ts'
+import { readsOf, runOrder, withSchemas, type Project, type ProjectNode } from '../project.ts'
 import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
@@ -54,7 +47,7 @@ export async function withOwn(
   const made = Object.fromEntries(files.hashes)
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
   await refuseTakenNames(warehouse, files.models.filter(isNew), project)
-  const reads = await readsOf(warehouse, files, project)
+  const reads = await readsOfFiles(warehouse, files, project)
   const shipped = new Map(project.nodes.map((node) => [node.name, node]))
   const nodes = inOrder(
     files.models.map((model) => {
@@ -112,52 +105,35 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   }
 }
 
-/** The tables that the select of each file reads. */
-async function readsOf(
+/** The tables that each file reads. @throws OwnSqlError if it is not one select, or reads a table that does not exist */
+async function readsOfFiles(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
   { nodes }: Project,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const selects = [...models, ...checks.map((check) => ({ ...check, isByPerson: false }))]
-  const treeOf = await syntaxTrees(warehouse, selects)
+  const selects = [...models, ...checks]
+  const readBy = await readsOf(warehouse, selects, ({ file, sql }, problem, position) => {
+    const line = position === null ? '' : `:${sql.slice(0, position).split('\n').length}`
+    return new OwnSqlError(`${file}${line}`, problem)
+  })
   const tables = [...nodes, ...loadedTables, ...models].map(({ name }) => name)
-  return new Map(
-    selects.map((select) => {
-      const { file, sql } = select
-      const reads = parsedReads(treeOf(sql), select)
-      const missing = reads.find((name) => !tables.includes(name) && !name.startsWith('ops.'))
-      if (missing === undefined) return [file, reads]
-      const problem = `it reads ${missing}, but there is no such table`
-      throw new OwnSqlError(file, problem, didYouMean(missing, tables))
-    }),
-  )
-}
-
-function parsedReads(
-  tree: string,
-  { file, sql, isByPerson }: { file: string; sql: string; isByPerson: boolean },
-): string[] {
-  const parsed = JSON.parse(tree) as Partial<Record<'error_message' | 'position', string>> & {
-    readonly statements?: readonly unknown[]
+  const found = selects.map(({ file, sql }): [string, readonly string[]] => {
+    const named = readBy.get(sql) ?? []
+    const reads = named.map((name) => nameInTier(name) ?? name.replace(/^core\./, ''))
+    const missing = reads.find((name) => !tables.includes(name) && !name.startsWith('ops.'))
+    if (missing === undefined) return [file, reads]
+    const problem = `it reads ${missing}, but there is no such table`
+    throw new OwnSqlError(file, problem, didYouMean(missing, tables))
+  })
+  for (const { file, sql, isByPerson } of models) {
+    // Only tables named without a schema can be limited to changed people.
+    const isQualified = /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i
+    if (!isByPerson || !isQualified.test(sql.replaceAll(/--.*/g, ''))) continue
+    const problem =
+      'with `-- incremental_by:` it names tables without a schema: role_spells in place of detail.role_spells'
+    throw new OwnSqlError(file, problem)
   }
-  const { error_message: problem, position, statements = [] } = parsed
-  if (position !== undefined) {
-    const line = sql.slice(0, Number(position)).split('\n').length
-    throw new OwnSqlError(`${file}:${line}`, problem ?? '')
-  }
-  if (statements.length !== 1)
-    throw new OwnSqlError(file, `a file is one select: ${problem ?? `it has ${statements.length}`}`)
-  // Only tables named without a schema can be limited to changed people.
-  if (
-    isByPerson &&
-    /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i.test(sql.replaceAll(/--.*/g, ''))
-  ) {
-    throw new OwnSqlError(
-      file,
-      'with `-- incremental_by:` it names tables without a schema: role_spells in place of detail.role_spells',
-    )
-  }
-  return tablesRead(tree, file).map((name) => nameInTier(name) ?? name.replace(/^core\./, ''))
+  return new Map(found)
 }
 
 /** @throws OwnSqlError for a model with the name of a function or of a table of the schema */
