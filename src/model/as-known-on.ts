@@ -15,7 +15,6 @@ import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
 import type { Project, ProjectNode } from './project.ts'
 
@@ -71,18 +70,6 @@ export function knownOnStatements(
 /** The statements as a file, for sessions of other programs. */
 export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string {
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
-}
-
-/** Drops the tables that Jobtide 0.13 and earlier stored as macros. Macros of users have other parameters. */
-export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
-  const stored = await warehouse.all<{ name: string }>(
-    `select distinct function_name as name
-     from duckdb_functions()
-     where database_name = current_database() and function_type = 'table_macro'
-       and ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']`,
-  )
-  for (const { name } of stored)
-    await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
 }
 
 /**

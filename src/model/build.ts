@@ -15,14 +15,8 @@ import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { dropStoredMacros, knownOnFile } from './as-known-on.ts'
-import {
-  fullRefreshReasonOf,
-  lastFingerprint,
-  notePartialBuild,
-  refusePartial,
-  writeState,
-} from './build-state.ts'
+import { knownOnFile } from './as-known-on.ts'
+import { fullRefreshReasonOf, notePartialBuild, refusePartial, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks, runChecks, type Check } from './checks.ts'
 import { computeAll } from './computed-models.ts'
@@ -173,10 +167,7 @@ export async function buildModels(
 async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project } = work
   await warehouse.run(project.macros)
-  const dropped = await dropBuiltTables(warehouse)
-  // Listing the macros takes as long as making ten tables, so it is done only if an earlier version may have built.
-  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
-  if (dropped > 0 && isOther) await dropStoredMacros(warehouse)
+  await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.reserved)
   return makeWhole(work, project.nodes, project.checks)
 }

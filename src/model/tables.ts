@@ -18,13 +18,12 @@ export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9
 /**
  * Drops every table and view that a build made from a model, whether the model still exists or not.
  * @param own only those of these models of the user's own
- * @returns how many it dropped
  */
 export async function dropBuiltTables(
   warehouse: Warehouse,
   own?: readonly string[],
-): Promise<number> {
-  if (own?.length === 0) return 0
+): Promise<void> {
+  if (own?.length === 0) return
   const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
     `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
      where database_name = current_database() and regexp_matches(comment, $1)
@@ -36,7 +35,6 @@ export async function dropBuiltTables(
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }
-  return built.length
 }
 
 /**

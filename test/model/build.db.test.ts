@@ -140,21 +140,6 @@ describe('tables other than models', () => {
     expect(await warehouse.all('select count(title) as n from arrivals')).toEqual([{ n: 3n }])
   })
 
-  it('drops the macros that 0.13 stored, and leaves those of users', async () => {
-    await build()
-    await warehouse.run(`
-      create macro sizes_as_known_on(day, seen_by := 'service') as table
-        select * from sizes where day > now();
-      create macro mine_as_known_on(day) as table select 1 as one;
-      update ops.build_state set value = 'that of 0.13'`)
-    await build()
-    const macros = await warehouse.all(
-      `select distinct function_name as name from duckdb_functions()
-       where ends_with(function_name, '_as_known_on')`,
-    )
-    expect(macros).toEqual([{ name: 'mine_as_known_on' }])
-  })
-
   it('moves a model with its file, from main to core', async () => {
     await build()
     mkdirSync(join(folder, 'models/core'))
