@@ -34,7 +34,6 @@ import type { Suppression } from './suppression.ts'
 // the process, and 701 MB if this was 600.
 const BYTES_OF_AN_EVENT = 100
 
-/** A row of the table answers. */
 export type AnswerRow = Row & { readonly body: string }
 
 /** Rows waiting to be merged; keyed if a later record replaces an earlier one. */
@@ -42,7 +41,6 @@ export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
-  /** Rows of the table answers. */
   readonly answers: AnswerRow[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
@@ -61,7 +59,6 @@ export class Chunk {
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
 
-  /** @param notRead see History.notRead */
   constructor(notRead: ReadonlySet<string>, suppression: Suppression) {
     this.#notRead = notRead
     this.#suppression = suppression
@@ -80,7 +77,6 @@ export class Chunk {
     if (bodies.length > 0) await readPages(warehouse, bodies, this.#suppression, this.notes)
   }
 
-  /** Adds one record. */
   add(frame: PlacedFrame): void {
     const { record } = frame
     switch (record.kind) {

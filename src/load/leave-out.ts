@@ -12,7 +12,6 @@ import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
 
-/** The rows that were removed. */
 export interface LeftOut {
   /** Listed people who were in the warehouse. */
   readonly people: number

@@ -23,7 +23,6 @@ import { mergeChunk, type LoadReport } from './merge-chunk.ts'
 import { ANY_END, loadSql } from './rows.ts'
 import { readSuppression } from './suppression.ts'
 
-/** The inputs of a load. */
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
@@ -62,7 +61,6 @@ interface OpenSegment {
   readonly size: number
 }
 
-/** The parts of a history that a load stores as facts. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**
@@ -94,7 +92,6 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   return report
 }
 
-/** Loads the open segments in chunks. */
 async function loadSegments(
   { warehouse, journal, chunkEvents, onProgress }: LoadOptions,
   newChunk: () => Chunk,

@@ -10,13 +10,11 @@ import { loadSql } from './rows.ts'
 
 /** The counts of a load. */
 export interface LoadReport {
-  /** Pages read from the journal. */
   pages: number
   /** Rows of table answers: answers of other endpoints, and what deliveries brought. */
   answers: number
   /** Events received, including repeats. */
   sightings: number
-  /** Events that were not in the warehouse. */
   inserted: number
   /** Known events that a newer sighting changed. */
   updated: number
@@ -24,7 +22,6 @@ export interface LoadReport {
   rejected: number
   /** Suppressed events, of erased people or from before a day. */
   suppressed: number
-  /** Fields that Jobtide does not know, seen for the first time. */
   newUnknownFields: string[]
 }
 

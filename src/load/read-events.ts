@@ -13,7 +13,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { loadSql } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
-/** A page and its received body. */
 export interface PageBody {
   readonly record: PageReceived
   readonly body: Buffer
@@ -98,7 +97,6 @@ async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>>
   return unknown
 }
 
-/** An object with members of these names. */
 function withMembers(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, true]))
 }

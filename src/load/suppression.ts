@@ -30,11 +30,9 @@ const FORMAT_VERSION = 5
 
 const listSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
-  /** Rises by 1 with each change. */
   generation: z.int().min(1),
   /** The key of all hashes, without which no id can be tested. Never published. */
   key: hashSchema,
-  /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
   /** HMAC-SHA-256 of each page and handle of these people, by which answers of other endpoints name them. */
   pages: z.array(hashSchema),
@@ -64,10 +62,8 @@ export type ListMark = z.infer<typeof markSchema>
 /** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
 
-/** Additions to the list: people, and a day. */
 export interface Erasable {
   readonly profileIds: readonly string[]
-  /** Their known pages and handles. */
   readonly pages?: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
@@ -99,17 +95,14 @@ export class Suppression {
     return this.lists.at(-1) ?? null
   }
 
-  /** How many people are on the list. */
   get people(): number {
     return this.#hashes.size
   }
 
-  /** True if everything is kept. */
   get isEmpty(): boolean {
     return this.people === 0 && this.eventsBefore === null
   }
 
-  /** Whether events of this person are not kept. */
   coversPerson(profileId: string): boolean {
     return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
   }
@@ -250,7 +243,6 @@ function writeList(journal: Journal, content: Content): List {
 
 const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i
 
-/** The keyed hash of a person's id, in hex. */
 export function personHash(key: string, profileId: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
 }

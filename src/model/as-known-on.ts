@@ -27,7 +27,6 @@ type ReadingModel = Pick<ProjectNode, 'name' | 'sql' | 'reads'> & {
 const CREATE = 'create or replace temp macro'
 const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
-/** The beginning of the file for analysts. */
 const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
 -- A build writes this file. Run it in each session that reads so, for example
 -- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb

@@ -9,9 +9,7 @@ import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { OwnProject, Project } from './project.ts'
 
-/** The entries of `ops.build_state`. */
 interface BuildState {
-  /** The inputs of the last good build. */
   readonly fingerprint: string
   /** Present if a partial build came after it. Until the next whole build nothing is published. */
   readonly partial: string

@@ -19,7 +19,6 @@ import { namingFile } from './own/files.ts'
 export interface Check {
   readonly name: string
   readonly sql: string
-  /** The tables that it reads. */
   readonly reads: readonly string[]
   /** The file of a check of the user's own, such as `checks/mine.sql`. */
   readonly file?: string
@@ -199,7 +198,6 @@ function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
   })
 }
 
-/** The outcome of a check that passed. */
 export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }

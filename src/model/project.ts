@@ -28,14 +28,12 @@ export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly reads: readonly string[]
   /** As `sql`, with the schema before each table outside `main`: readers of a view may not search that schema. */
   readonly storedSql: string
-  /** Null for models in SQL. */
   readonly computed: ComputedModel | null
   /** The file of a model in SQL, relative to the folder of the models or of the project; else empty. */
   readonly file: string
 }
 
 export interface Project {
-  /** In run order. */
   readonly nodes: readonly ProjectNode[]
   readonly checks: readonly Check[]
   /** Names that no other table may have: those of all models, even if a build makes no table of one. */
@@ -48,7 +46,6 @@ export interface Project {
   readonly own?: OwnProject
 }
 
-/** The user's own part of a project. */
 export interface OwnProject {
   readonly folder: string
   /** By file, such as `models/mine.sql`, a hash of its bytes. */

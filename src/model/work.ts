@@ -19,7 +19,6 @@ export interface BuildWork {
   readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
 }
 
-/** One table or view that the build made or left unchanged. */
 export interface BuiltModel {
   readonly name: string
   /** Its rows; null for a view, which stores none, and if nothing changed. */
@@ -29,7 +28,6 @@ export interface BuiltModel {
   readonly durationMs: number
 }
 
-/** The results of a build, before they are committed. */
 export interface BuiltTables {
   readonly models: readonly BuiltModel[]
   readonly outcomes: readonly CheckOutcome[]

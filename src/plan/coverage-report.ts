@@ -16,13 +16,10 @@ import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 
-/** The wanted coverage. */
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
-  /** Its filters; absent for all changes. */
   readonly filters?: Filters
-  /** How far back, from now. */
   readonly window: Window
 }
 
@@ -77,7 +74,6 @@ export interface CoverageReport {
   readonly quarantined: number
   /** Organisations with a gap before or between reads. */
   readonly withGaps: number
-  /** The earliest and the latest watermark; null if nothing was read. */
   readonly oldestWatermark: number | null
   readonly newestWatermark: number | null
 }

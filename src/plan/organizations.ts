@@ -132,7 +132,6 @@ function cleaned(cell: string): string {
     .normalize('NFC')
 }
 
-/** A line of a list. */
 export interface Row {
   readonly cells: readonly string[]
   readonly line: number

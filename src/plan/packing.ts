@@ -32,7 +32,6 @@ const REQUEST_COST = 0.001
 // The pages that cutting long batches may add, as a share of all pages.
 const MOST_EXTRA = 0.01
 
-/** The expected charge of a batch, in pages. */
 export function pagesOf(batch: readonly Parcel[], requests: number): number {
   return requests * expectedPages(eventsOf(batch) / requests)
 }

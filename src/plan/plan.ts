@@ -21,7 +21,6 @@ import { neededWindow, type WindowQuestion } from './window.ts'
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Requests in parallel, 1 or more; default 1. It cuts long batches, but does not change what is asked. */
   readonly concurrency?: number

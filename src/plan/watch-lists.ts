@@ -30,7 +30,6 @@ function someOf<Word extends string>(words: readonly Word[]) {
   return z.array(z.enum(words)).min(1).optional()
 }
 
-/** The shape of one list below `watch:`. */
 const watchListSchema = z.strictObject({
   name: z
     .string()
@@ -51,7 +50,6 @@ const watchListSchema = z.strictObject({
   ),
 })
 
-/** The shape of `watch:` in a pipeline file. */
 export const watchSchema = z.array(watchListSchema).superRefine((lists, context) => {
   for (const [index, { name, people, organizations }] of lists.entries()) {
     const refuse = (path: (string | number)[], message: string) => {
@@ -151,7 +149,6 @@ function asWritten(
     : { kind: 'handle', listedAs: written.replace(/^@/, '') }
 }
 
-/** The entries of a list of organisations. */
 export function watchedOrganizations({ organizations }: OrganizationList): WatchEntry[] {
   return organizations.map(({ by, value }, index) => ({
     entry: index + 1,

@@ -17,7 +17,6 @@ import {
 } from '../../warehouse/catalog.ts'
 import { SqlError, naming } from '../../warehouse/errors.ts'
 
-/** An error in a model or check of the user's own. */
 export class OwnSqlError extends ConfigError {
   /** @param place the file, with its line if known, such as `models/mine.sql:7` */
   constructor(place: string, problem: string, hint = '', cause?: unknown) {
@@ -29,7 +28,6 @@ export class OwnSqlError extends ConfigError {
   }
 }
 
-/** One file: a model or a check. */
 interface OwnSelect {
   readonly name: string
   /** Such as `checks/mine.sql`. */
