@@ -200,7 +200,7 @@ async function makeWhole(
   for (const node of nodes) {
     const { name } = node
     const startedMs = clock.monotonic()
-    const rows = await namingModel(project.nodes, node, () => createNode(warehouse, node))
+    const rows = await namingModel(node, () => createNode(warehouse, node))
     models.push({ name, rows, rowsChanged: null, durationMs: clock.monotonic() - startedMs })
     finished(name)
   }

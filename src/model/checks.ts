@@ -188,7 +188,7 @@ async function failedOf(
 
 /** Runs one check. The sample is the same each time, even if rows are found in another order. */
 function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
-  return namingFile(`check ${check.name}`, { file: check.file }, async () => {
+  return namingFile(`check ${check.name}`, check.file, async () => {
     const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
     if (offenders === 0) return passed(check)
     const sample = await warehouse.table(

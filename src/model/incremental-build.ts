@@ -102,9 +102,7 @@ class IncrementalBuild {
       const { name } = node
       const startedMs = clock.monotonic()
       const isSkipped = this.#isSkipped(node)
-      const rowsChanged = isSkipped
-        ? 0
-        : await namingModel(project.nodes, node, () => this.#refresh(node))
+      const rowsChanged = isSkipped ? 0 : await namingModel(node, () => this.#refresh(node))
       if (isSkipped) skipped += 1
       models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
       finished(name, 1, rowsChanged)

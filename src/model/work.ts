@@ -5,7 +5,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 import type { Project, ProjectNode } from './project.ts'
-import { withReaders } from './select.ts'
 
 /** The input of a build, and a callback for its progress. */
 export interface BuildWork {
@@ -35,16 +34,10 @@ export interface BuiltTables {
   readonly skipped: { readonly models: number; readonly checks: number }
 }
 
-/**
- * Adds the model to an error of the engine; for a model of the user's own the file, the line and the models that read
- * it.
- */
+/** Adds the model to an error of the engine; for a model of the user's own the file and the line. */
 export function namingModel<T>(
-  nodes: readonly ProjectNode[],
   { name, file, isOwn }: ProjectNode,
   work: () => Promise<T>,
 ): Promise<T> {
-  const readers = isOwn === true ? [...withReaders(nodes, [name])].slice(1) : []
-  const hint = readers.length === 0 ? '' : `It is read by ${readers.join(', ')}. `
-  return namingFile(`model ${name}`, { file: isOwn === true ? file : undefined, hint }, work)
+  return namingFile(`model ${name}`, isOwn === true ? file : undefined, work)
 }

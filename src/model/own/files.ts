@@ -122,7 +122,7 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
 /** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
 export async function namingFile<T>(
   what: string,
-  { file, hint = '' }: { readonly file: string | undefined; readonly hint?: string },
+  file: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   if (file === undefined) return naming(what, work)
@@ -132,6 +132,6 @@ export async function namingFile<T>(
     if (!(error instanceof SqlError)) throw error
     // Every statement puts this SQL on its first line, so line numbers match.
     const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
-    throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, hint, error)
+    throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, '', error)
   }
 }
