@@ -17,7 +17,7 @@ export function eventsOn(body: Buffer): readonly unknown[] {
 export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
   const events = eventsOn(body)
   if (!events.some(isCut)) return null
-  // What is nested too deeply can be read but not written, so it goes as well.
+  // A value that is nested too deeply can be read but not written, so it goes as well.
   const goes = events.map((event) => isCut(event) || !isWritable(event))
   const page = { ...Object(parseJson(body)), data: events.filter((_, at) => goes[at] === false) }
   const members = Object.entries(page).filter(([, value]) => isWritable(value))

@@ -18,7 +18,7 @@ export interface PageBody {
   readonly body: Buffer
 }
 
-/** What was found on pages, except the events that are kept. */
+/** Findings on pages, except the events that are kept. */
 export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []

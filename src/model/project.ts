@@ -213,17 +213,18 @@ function defect(message: string): JobtideError {
 /**
  * Models in an order in which each comes after those that it reads, otherwise alphabetical.
  * @param existing tables that exist before any model runs
- * @throws JobtideError that names model and table if a model reads an unknown table or has a name that is in use, or
- * that names a circle of models
+ * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is in
+ *   use, or a circle of models
  */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],
   existing: readonly string[],
+  refuse: (message: string) => Error = defect,
 ): M[] {
   const byName = new Map<string, M>()
   for (const model of models) {
     if (byName.has(model.name) || existing.includes(model.name)) {
-      throw defect(`model ${model.name}: there is another table of that name`)
+      throw refuse(`model ${model.name}: there is another table of that name`)
     }
     byName.set(model.name, model)
   }
@@ -232,11 +233,11 @@ export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   const place = (name: string, trail: readonly string[]): void => {
     if (existing.includes(name)) return
     const model = byName.get(name)
-    if (model === undefined) throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
+    if (model === undefined) throw refuse(`model ${trail.at(-1)} reads ${name}: no such table`)
     if (order.has(model)) return
     if (trail.includes(name)) {
       const circle = [...trail.slice(trail.indexOf(name)), name]
-      throw defect(`models read each other in a circle: ${circle.join(' → ')}`)
+      throw refuse(`models read each other in a circle: ${circle.join(' → ')}`)
     }
     for (const table of model.reads.toSorted()) place(table, [...trail, name])
     order.add(model)

@@ -1,7 +1,7 @@
 /** Manages the tables of a build in the warehouse: creation, columns, comments, removal. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import { IN_BUILT, PERSON, TIERS } from '../warehouse/catalog.ts'
+import { IN_BUILT, PERSON } from '../warehouse/catalog.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -117,10 +117,7 @@ function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string |
     : null
 }
 
-/**
- * Creates an empty table for a computed model, unless it exists with the same columns. A table in another tier is
- * dropped, because it would be found first.
- */
+/** Creates an empty table for a computed model, unless it exists with the same columns. */
 export async function createComputedTable(
   warehouse: Warehouse,
   table: ComputedModel,
@@ -134,9 +131,7 @@ export async function createComputedTable(
     [schema, table.name],
   )
   if (there.map((column) => column.name).join() === [...table.columns.keys()].join()) return
-  const elsewhere = TIERS.filter((tier) => tier !== schema)
-  const drops = elsewhere.map((tier) => `drop table if exists ${tier}.${name};`)
-  await warehouse.run(`${drops.join(' ')} create or replace table ${schema}.${name} (${types})`)
+  await warehouse.run(`create or replace table ${schema}.${name} (${types})`)
 }
 
 /** Sets the comments of a table and each of its columns. */

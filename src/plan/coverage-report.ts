@@ -19,7 +19,7 @@ import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
-  readonly filters?: Filters
+  readonly filters?: Filters | undefined
   readonly window: Window
 }
 
@@ -30,8 +30,7 @@ export function wantedOf(
 ): Wanted {
   const { organizations, eventTypes, filters, window, initialWindow } = question
   const far = window === 'since-last' ? initialWindow : window
-  const wanted = { organizations, eventTypes, window: far }
-  return filters === undefined ? wanted : { ...wanted, filters }
+  return { organizations, eventTypes, filters, window: far }
 }
 
 /** A stretch of detection time that was not looked at. */

@@ -135,17 +135,8 @@ export function parsePipeline(written: string, file: string): PipelineSpec | Col
   }
   const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
-  // One for each place: a text in the place of a list need not be too long as well.
-  const { issues } = parsed.error
-  const firsts = issues.filter(
-    ({ path }, at) => issues.findIndex((other) => samePath(other.path, path)) === at,
-  )
-  const faults = firsts.flatMap((issue) => describe(issue, document, lines, file))
+  const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
-}
-
-function samePath(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 // Messages that advise users of the parser.

@@ -3,7 +3,7 @@
  * build by a hash of their bytes, so that new, edited and removed files are noticed.
  */
 
-import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { ConfigError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { didYouMean } from '../../support/nearest.ts'
 import { useOwnLists } from '../../support/own-lists.ts'
@@ -46,7 +46,6 @@ export async function withOwn(
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
-  await refuseTakenNames(warehouse, files.models.filter(isNew), project)
   const reads = await readsOfFiles(warehouse, files, project)
   const shipped = new Map(project.nodes.map((node) => [node.name, node]))
   const nodes = inOrder(
@@ -97,12 +96,8 @@ function withLists(fingerprint: string, { lists }: OwnFiles): string {
 function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   const own = new Set(found.map(({ name }) => name))
   const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
-  try {
-    return runOrder(found, [...existing])
-  } catch (error) {
-    if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
-    throw new ConfigError(error.message, { hint: 'Nothing was built.', cause: error })
-  }
+  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
+  return runOrder(found, [...existing], refuse)
 }
 
 /** The tables that each file reads. @throws OwnSqlError if it is not one select, or reads a table that does not exist */
@@ -134,25 +129,4 @@ async function readsOfFiles(
     throw new OwnSqlError(file, problem)
   }
   return new Map(found)
-}
-
-/** @throws OwnSqlError for a model with the name of a function or of a table of the schema */
-async function refuseTakenNames(
-  warehouse: Warehouse,
-  models: OwnFiles['models'],
-  { macros }: Project,
-): Promise<void> {
-  if (models.length === 0) return
-  const rows = await warehouse.all<{ name: string }>(
-    `select table_name as name from information_schema.tables
-     where table_catalog = current_database() and table_schema = 'ops'`,
-  )
-  const functions = [...macros.matchAll(/^create or replace macro (\w+)/gm)]
-  const taken = new Set([
-    ...rows.map(({ name }) => name),
-    ...functions.map(([, name]) => name ?? ''),
-  ])
-  for (const { name, file } of models) {
-    refuseTaken(file, name, name.endsWith('_as_known_on') ? new Set([name]) : taken)
-  }
 }

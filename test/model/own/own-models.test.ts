@@ -141,9 +141,6 @@ describe('a wrong file of the user’s own', () => {
     ['models/Joiners.sql', 'select 1 as n', 'the name joiners is taken'],
     ['models/TITLES.sql', 'select 1 as n', 'the name titles is taken'],
     ['models/answers.sql', 'select 1 as n', 'the name answers is taken'],
-    ['models/runs.sql', 'select 1 as n', 'the name runs is taken'],
-    ['models/utc_date.sql', 'select 1 as n', 'the name utc_date is taken'],
-    ['models/x_as_known_on.sql', 'select 1 as n', 'the name x_as_known_on is taken'],
     [
       'checks/sizes_key_is_unique_and_not_null.sql',
       'select 1',
