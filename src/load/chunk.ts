@@ -1,7 +1,4 @@
-/**
- * Turns records of the journal into rows to be staged: the ledger of requests, batches, snapshots, and the bodies of
- * pages. They are gathered until a chunk is worth a transaction. facts.ts stores the totals (runs, coverage, ids).
- */
+/** Gathers records of the journal as rows for one transaction. facts.ts stores the totals (runs, coverage, ids). */
 
 import { coveredBy } from '../journal/coverage.ts'
 import { filtersText } from '../journal/filters.ts'

@@ -1,6 +1,6 @@
 /**
- * Removes people from received bodies: from a page their events; from a list of an answer the item that names them, such
- * as one of 25 people found by a search; if an answer names them outside a list, all of it. Pure.
+ * Removes people from received bodies: from a page their events; from a list of an answer the item that names them,
+ * such as one of 25 people found by a search; if an answer names them outside a list, all of it. Pure.
  */
 
 import { parseJson } from '../api/schemas.ts'

@@ -7,9 +7,8 @@ import { sha256Hex } from '../support/hash.ts'
 import { jsonOrNull } from '../support/json.ts'
 
 /**
- * Makes a row for each of its `changes`, with the fields around them; a delivery without such a list makes one row. The
- * ids depend on the delivered content rather than its position, so that rows are the same whatever else was erased
- * before or after.
+ * Makes a row for each of its `changes`, with the fields around them; a delivery without such a list makes one row. An
+ * id depends on the content rather than its position, so that rows are the same whatever else was erased.
  * @param id the delivery, or a row of it
  */
 export function rowsOfDelivery(id: string, body: string): { request_id: string; body: string }[] {

@@ -1,7 +1,4 @@
-/**
- * Stores the totals of the journal's records: runs, coverage, and facts about organisations. The journal computes them
- * (history.ts) for planning, and the warehouse shows the same figures.
- */
+/** Stores the totals of the journal that planning uses (history.ts): runs, coverage, and facts about organisations. */
 
 import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'

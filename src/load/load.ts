@@ -1,8 +1,6 @@
 /**
- * Merges new records of the journal into the warehouse, chunk by chunk: the events are read in sets, de-duplicated and
- * merged, and the position in the journal moves in the same transaction. Then the totals of the journal are stored.
- * Loading twice, or in any order, gives the same tables. Every command that loads leaves out suppressed events
- * (suppression.ts), and records the segments that still hold them.
+ * Merges new records of the journal into the warehouse, chunk by chunk, and moves the position in the journal in the
+ * same transaction. Loading twice, or in any order, gives the same tables.
  */
 
 import { statSync } from 'node:fs'
@@ -33,10 +31,7 @@ export interface LoadOptions {
   readonly history?: History | RunsOfHistory | undefined
   /** Roughly the events merged in one transaction, 1 or more; default: as many as fit in memory. */
   readonly chunkEvents?: number
-  /**
-   * The record that is about to close the run. ops.runs shows it already, so that closing the journal can be the last
-   * step of a run. The next load reads the same record from the journal.
-   */
+  /** The record that is about to close the run: ops.runs shows it, so that closing can be the last step of a run. */
   readonly closing?: RunFinished
   readonly onProgress?: (progress: LoadProgress) => void
 }
@@ -71,8 +66,7 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   const { warehouse, journal, closing } = options
   // Taken before the segments are read, because coverage must not be ahead of the events.
   const history = options.history ?? readHistory(journal)
-  // Derived from the place of the journal instead of an option, so that no caller can forget it and bring a person
-  // back.
+  // Not an option, so that no caller can forget it and bring a person back.
   const suppression = readSuppression(journal, history.suppression)
   await followList(warehouse, suppression)
   const report: LoadReport = {

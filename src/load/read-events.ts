@@ -1,7 +1,7 @@
 /**
  * Reads the events of some pages into `staged_sightings`. The engine reads them in one set. An event that it may read
- * differently from JavaScript, or that does not fit, is read here, by the schema of src/api/schemas.ts. On 131,811 events
- * this took 1.2 s of CPU time, the schema alone 11 s.
+ * differently from JavaScript, or that does not fit, is read here, by the schema of src/api/schemas.ts. On 131,811
+ * events this took 1.2 s of CPU time, the schema alone 11 s.
  */
 
 import { createHash } from 'node:crypto'
@@ -181,7 +181,9 @@ export function eventKey(event: JobChangeEvent): string {
   return hash.digest('hex').slice(0, KEY_HEX_DIGITS)
 }
 
-/** The columns of `staged_sightings` that an event fills. sql/load/read_events.sql makes the same of ordinary events. */
+/**
+ * The columns of `staged_sightings` that an event fills. sql/load/read_events.sql makes the same of ordinary events.
+ */
 export function eventColumns(event: JobChangeEvent): Row {
   const { title, person, organization } = event
   return {

@@ -1,10 +1,7 @@
 /**
- * The suppression list: erased people, and the day before which events are not kept. The service goes on sending such
- * events; `load` leaves them out, so that neither a later page nor a replay brings a person back.
- *
- * The list is in the data directory next to the journal and names no one: it holds keyed hashes of ids. Losing it would
- * bring people back, so a MAC proves the list, and the journal and the certificates prove that there was one, and how
- * new it was. Snapshots reveal the loss of all of them at once (src/publish/guard.ts).
+ * The suppression list: erased people, by keyed hashes of their ids, and the day before which events are not kept. The
+ * service goes on sending such events; `load` leaves them out. Losing the list would bring people back, so a MAC proves
+ * it, and journal, certificates and snapshots (src/publish/guard.ts) know that there was one, and how new it was.
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
@@ -108,10 +105,8 @@ export class Suppression {
   }
 
   /**
-   * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept. A word counts as a
-   * handle only where the service writes handles, because some names are the handles of other people, or pages of
-   * companies.
-   * @param member the member with this value
+   * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept; a handle only
+   * where the service writes handles, because some are names of other people. @param member the member with this value
    */
   readonly coversText = (text: string, member = ''): boolean => {
     if (this.people === 0) return false

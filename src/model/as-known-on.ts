@@ -1,13 +1,9 @@
 /**
  * Reads every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro
- * made of the same models as the table, over the events known by then, so that a backtest sees neither late events nor
- * their consequences (where a person went next, how long they stayed). Nothing is stored.
+ * made of the same models as the table, over the events known by then. With `organization := 'org_…'`, or the name of
+ * an organisation, only the people who were ever there are computed, which takes a fraction of the time.
  *
- * With `organization := 'org_…'`, or the name of an organisation, only the people who were ever there are computed, which
- * takes a fraction of the time.
- *
- * The macros are temporary: each session creates those it needs. Stored in the warehouse, every open would parse 2 MB
- * of SQL and every checkpoint write it, and other versions of DuckDB misread stored macros.
+ * The macros are temporary: stored in the warehouse, every open would parse 2 MB of SQL.
  */
 
 import { readFileSync } from 'node:fs'

@@ -44,7 +44,8 @@ export interface BuildOptions {
   /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
   /**
-   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such models go.
+   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such
+   * models go.
    */
   readonly ownFolder?: string | null | undefined
   /** Builds only these models, as selectModels reads them. Default: all. */

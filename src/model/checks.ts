@@ -1,7 +1,6 @@
 /**
  * Runs the checks. Each is one select that returns the rows that break a rule, and is named after the rule. Some are
- * files in sql/checks; the others follow from the headers of the models: keys, accepted values, references. A failed
- * check stops none of the others, so that an operator sees every problem at once.
+ * files in sql/checks; the others follow from the headers of the models: keys, accepted values, references.
  */
 
 import { readFileSync } from 'node:fs'
@@ -48,10 +47,7 @@ const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
-/**
- * The checks of a table: its key, and the values and references in its header. A view has none, because checking it
- * would compute all of it. Its key follows from the checked keys of the tables that it reads.
- */
+/** The checks of a table. A view has none: its key follows from the checked keys of the tables that it reads. */
 export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
   if (kind === 'view') return []
   return [

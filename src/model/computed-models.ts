@@ -1,8 +1,8 @@
 /**
- * Computed models: the tables that a build computes in TypeScript instead of SQL. Each has a file in sql/models/computed:
- * its header describes the table, and its select, if it has one, returns every key of the table once. They are nodes of
- * the run order like the models. src/titles is loaded only when there is a title to read: loading its word lists takes
- * longer than most commands.
+ * Computed models: the tables that a build computes in TypeScript instead of SQL. Each has a file in
+ * sql/models/computed: its header describes the table, and its select, if it has one, returns every key of the table
+ * once. src/titles is loaded only when there is a title to read: loading its word lists takes longer than most
+ * commands.
  */
 
 import { join } from 'node:path'
@@ -118,11 +118,7 @@ export const configFiles: Readonly<Record<string, string>> = {
 // Keys pass through JavaScript in batches, so memory does not grow with the warehouse.
 const BATCH_ROWS = 50_000
 
-/**
- * Brings a computed model up to date with its inputs: adds the keys that they mention, and removes those that nothing
- * mentions. Existing rows of this taxonomy stay.
- * @returns how many rows it added and removed
- */
+/** Adds the keys that the inputs mention, and removes those that nothing mentions. @returns how many rows that were */
 export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<number> {
   const name = `${model.schema}.${quoteIdentifier(model.name)}`
   const append = async (keys: readonly Key[]) => {

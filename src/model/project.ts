@@ -1,6 +1,5 @@
 /**
- * Lists the work of a build: the computed models and the models in run order, with the inputs of each, and the checks.
- * Everything is read from the SQL files, which the engine parses.
+ * Lists the work of a build: the models in run order, with the inputs of each, and the checks; all from the SQL files.
  */
 
 import { createHash } from 'node:crypto'
@@ -119,10 +118,11 @@ export function withSchemas(sql: string, schemaOf: (name: string) => string | un
 }
 
 /**
- * The tables that selects read, by the SQL of each, in lower case; `main.` is dropped, other schemas stay as prefix. Reads
- * the syntax trees, because the engine's getTableNames silently finds nothing in `join … using`, and all in one query: one
- * by one they take as long as building a small warehouse.
- * @param refuse makes the error for SQL that is not exactly one select; `position` is that of the fault, from 0, if known
+ * The tables that selects read, by the SQL of each, in lower case; `main.` is dropped, other schemas stay as prefix.
+ * Reads the syntax trees, because the engine's getTableNames silently finds nothing in `join … using`, and all in one
+ * query: one by one they take as long as building a small warehouse.
+ * @param refuse makes the error for SQL that is not exactly one select; `position` is that of the fault, from 0, if
+ *   known
  */
 export async function readsOf<Select extends { readonly sql: string }>(
   warehouse: Warehouse,
@@ -173,8 +173,8 @@ interface ParsedSql {
 type TreeNode = Readonly<Record<string, unknown>>
 
 /**
- * Adds the tables in a part of a syntax tree. The name of a CTE is not a table while the CTE is in scope: a CTE may have
- * the name of the table that it reads.
+ * Adds the tables in a part of a syntax tree. The name of a CTE is not a table while the CTE is in scope: a CTE may
+ * have the name of the table that it reads.
  */
 function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
   if (Array.isArray(value)) {
@@ -213,8 +213,8 @@ function defect(message: string): JobtideError {
 /**
  * Models in an order in which each comes after those that it reads, otherwise alphabetical.
  * @param existing tables that exist before any model runs
- * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is in
- *   use, or a circle of models
+ * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is
+ *   in use, or a circle of models
  */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],

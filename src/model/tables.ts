@@ -38,7 +38,8 @@ export async function dropBuiltTables(
 }
 
 /**
- * Refuses to replace a table or view that no build made and that has the name of a model. Call it after `dropBuiltTables`.
+ * Refuses to replace a table or view that no build made and that has the name of a model. Call it after
+ * `dropBuiltTables`.
  * @throws ConfigError naming the table or view
  */
 export async function refuseForeignTables(

@@ -1,6 +1,6 @@
 /**
- * Reads the list of organisations to watch as people keep it: CSV with a header, or one id, URL or slug a line, with a
- * byte order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
+ * Reads the list of organisations to watch as people keep it: CSV with a header, or one id, URL or slug a line. Pure:
+ * text in, references out, every bad line named.
  */
 
 import { parse, type Options } from 'csv-parse/sync'

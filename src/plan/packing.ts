@@ -1,8 +1,7 @@
 /**
- * Decides which organisations share a request. A partly filled page costs as much as a full one, so packing avoids
- * them: it puts quiet organisations together, so that most of their batches are empty and free, and active ones so that
- * their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches
- * cost. Pure and deterministic.
+ * Decides which organisations share a request. A partly filled page costs as much as a full one, so quiet organisations
+ * go together, so that most of their batches are empty and free, and active ones so that they fill whole pages. A month
+ * of nights over 9,791 real organisations costs half of what random batches cost. Pure and deterministic.
  */
 
 import { sum } from '../support/numbers.ts'

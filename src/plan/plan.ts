@@ -1,7 +1,6 @@
 /**
  * Makes a plan: which organisations to ask for, how far back, in which batches, and at which expected cost. Pure: the
- * same question, history and time give the same plan, and nothing is sent. All that it knows about the service comes
- * from the journal.
+ * same question, history and time give the same plan.
  */
 
 import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'

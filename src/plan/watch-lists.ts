@@ -1,8 +1,6 @@
 /**
- * Reads watch-lists: the people and organisations whose changes a user wants to see. People are named by id, page,
- * handle or name, in files as people keep them. Pure: text in, entries out, every bad line named. The macros
- * `page_name` and `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are
- * read the same way.
+ * Reads watch-lists: the people and organisations whose changes a user wants to see. Pure: text in, entries out, every
+ * bad line named. The macros `page_name` and `plain_name` (sql/macros.sql) unify spellings in lists and data.
  */
 
 import { z } from 'zod'

@@ -1,6 +1,5 @@
 /**
- * Adds the user's own models and checks after Jobtide's, in run order. `ops.build_state` records the files of the last
- * build by a hash of their bytes, so that new, edited and removed files are noticed.
+ * Adds the user's own models and checks after Jobtide's, in run order, and compares their files with the last build.
  */
 
 import { ConfigError } from '../../support/errors.ts'
@@ -16,7 +15,7 @@ import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } 
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
-/** A pipeline whose models Spark builds cannot have the user's own models; it may have lists. @param own how many there are */
+/** A pipeline whose models Spark builds may have the user's own lists, but no models and checks. @param own their number */
 export function refuseOnSpark(own: number): void {
   if (own === 0) return
   throw new ConfigError(
@@ -100,7 +99,9 @@ function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   return runOrder(found, [...existing], refuse)
 }
 
-/** The tables that each file reads. @throws OwnSqlError if it is not one select, or reads a table that does not exist */
+/**
+ * The tables that each file reads. @throws OwnSqlError if it is not one select, or reads a table that does not exist
+ */
 async function readsOfFiles(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
