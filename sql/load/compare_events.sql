@@ -6,14 +6,14 @@
 set variable first_place = (
     select coalesce(min(rowid), 9223372036854775807)
     from job_change_events
-    where organization_id in (select organization_id from jobtide_load.staged_sightings)
+    where organization_id in (select organization_id from staged_sightings)
 );
 
 -- The search uses the keys alone: a join over all columns would read all of the table.
 create or replace temp table known_rows as
 select event.rowid as row_number
 from job_change_events as event
-semi join jobtide_load.staged_sightings as staged on staged.event_key = event.event_key
+semi join staged_sightings as staged on staged.event_key = event.event_key
 where event.rowid >= getvariable('first_place');
 
 create or replace temp table known_events as
@@ -24,16 +24,16 @@ where event.rowid in (from known_rows);
 create or replace temp table repeated_keys as
 select event_key from known_events
 union
-select event_key from jobtide_load.staged_sightings group by event_key having count(*) > 1;
+select event_key from staged_sightings group by event_key having count(*) > 1;
 
 create or replace temp view single_sightings as
-select * exclude (nth, position, is_read, fields)
-from jobtide_load.staged_sightings as staged
+select *
+from staged_sightings as staged
 anti join repeated_keys on repeated_keys.event_key = staged.event_key;
 
 create or replace temp table repeated_sightings as
-select * exclude (nth, position, is_read, fields), attributes_of(staged) as attributes
-from jobtide_load.staged_sightings as staged
+select *, attributes_of(staged) as attributes
+from staged_sightings as staged
 semi join repeated_keys on repeated_keys.event_key = staged.event_key;
 
 -- One row per repeated event: the attributes of its newest sighting (by detected_at, but no later than receipt, then by

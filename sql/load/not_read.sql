@@ -1,10 +1,10 @@
--- Lists what the engine could not read of the pages $1 to $2: the positions of events, or null for a page without events.
+-- Lists what the engine could not read of $1 pages: the positions of events, or null for a page without events.
 
 select nth, position
-from jobtide_load.sightings
-where nth between $1 and $2 and not is_read
+from page_events
+where not is_read
 union all
 select page.nth, null
-from (select cast(unnest(range($1, $2 + 1)) as integer) as nth) as page
-where page.nth not in (select sighting.nth from jobtide_load.sightings as sighting where sighting.nth between $1 and $2)
+from (select cast(unnest(range($1)) as integer) as nth) as page
+where page.nth not in (select event.nth from page_events as event)
 order by nth, position;

@@ -3,7 +3,7 @@
 -- and pages without a row. $1 to $4 are the pages: their numbers, runs, times of receipt and bodies as received. `fields` are
 -- the names of an event's members, as JSON; null for those that every event has.
 
-insert into jobtide_load.sightings
+create or replace temp table page_events as
 with
     bodies as (
         select
@@ -55,8 +55,8 @@ with
     judged as (
         select
             *,
-            whole_ms(instant_of(leaf.changed_at)) as changed_us,
-            whole_ms(instant_of(leaf.detected_at)) as detected_us,
+            whole_ms(sent_instant_us(leaf.changed_at)) as changed_us,
+            whole_ms(sent_instant_us(leaf.detected_at)) as detected_us,
             not has_escapes
                 and len(fields[2]) > 0 and len(fields[3]) > 0 and len(fields[4]) > 0
                 and leaf.event_type in ('"joined"', '"left"', '"title_change"')

@@ -6,6 +6,8 @@ drop table if exists staged_unknown_fields;
 drop table if exists staged_snapshots;
 drop table if exists staged_answers;
 drop view if exists single_sightings;
+drop table if exists staged_sightings;
+drop table if exists page_events;
 drop table if exists known_rows;
 drop table if exists repeated_keys;
 drop table if exists repeated_sightings;

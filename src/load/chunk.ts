@@ -1,7 +1,4 @@
-/**
- * Turns records of the journal into rows to be staged: the ledger of requests, batches, snapshots, and the bodies of
- * pages. They are gathered until a chunk is worth a transaction. facts.ts stores the totals (runs, coverage, ids).
- */
+/** Gathers records of the journal as rows for one transaction. facts.ts stores the totals (runs, coverage, ids). */
 
 import { coveredBy, filtersText } from '../journal/coverage.ts'
 import { addedBatches, payloadOf } from '../journal/history.ts'
@@ -22,9 +19,10 @@ import type {
 import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Row } from '../warehouse/rows.ts'
-import { cutAnswer } from './cut-answers.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { cutAnswer } from './cut-bodies.ts'
 import { rowsOfDelivery } from './deliveries.ts'
-import type { PageBody } from './read-events.ts'
+import { readPages, ReadingNotes, type PageBody } from './read-events.ts'
 import type { Suppression } from './suppression.ts'
 
 // Bytes of an answer that count as one event. A page of job changes has six times as many for an event, but JavaScript
@@ -32,7 +30,6 @@ import type { Suppression } from './suppression.ts'
 // the process, and 701 MB if this was 600.
 const BYTES_OF_AN_EVENT = 100
 
-/** A row of the table answers. */
 export type AnswerRow = Row & { readonly body: string }
 
 /** Rows waiting to be merged; keyed if a later record replaces an earlier one. */
@@ -40,7 +37,6 @@ export class Chunk {
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
-  /** Rows of the table answers. */
   readonly answers: AnswerRow[] = []
   /** Columns of ops.page_organizations. */
   readonly pageOrganizations = {
@@ -51,16 +47,14 @@ export class Chunk {
   /** Pages received, and the events on them. */
   received = 0
   events = 0
-  /** Bytes of the bodies waiting to be taken. */
+  /** Bytes of the bodies waiting to be read. */
   waiting = 0
   #bodies: PageBody[] = []
   #answerSize = 0
-  /** Items of answers that were left out because they name people who are not kept. */
-  suppressed = 0
+  readonly notes = new ReadingNotes()
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
 
-  /** @param notRead see History.notRead */
   constructor(notRead: ReadonlySet<string>, suppression: Suppression) {
     this.#notRead = notRead
     this.#suppression = suppression
@@ -71,15 +65,14 @@ export class Chunk {
     return this.events + this.pages.size + this.batches.size + this.#answerSize
   }
 
-  /** Hands out the bodies of the pages added since the last call. */
-  takeBodies(): PageBody[] {
+  /** Reads the events of the pages added since the last call. */
+  async readBodies(warehouse: Warehouse): Promise<void> {
     const bodies = this.#bodies
     this.#bodies = []
     this.waiting = 0
-    return bodies
+    if (bodies.length > 0) await readPages(warehouse, bodies, this.#suppression, this.notes)
   }
 
-  /** Adds one record. */
   add(frame: PlacedFrame): void {
     const { record } = frame
     switch (record.kind) {
@@ -226,7 +219,7 @@ export class Chunk {
       this.#suppression.people === 0
         ? null
         : cutAnswer(payload, this.#suppression.coversText, about.subject)
-    this.suppressed += cut?.places.length ?? 0
+    this.notes.suppressed += cut?.places.length ?? 0
     const body = withoutLoneSurrogates((cut?.body ?? payload).toString('utf8'))
     return { ...(cut?.isAbout === true ? { subject: '', lookup_key: '' } : about), body }
   }

@@ -1,7 +1,4 @@
-/**
- * Stores the totals of the journal's records: runs, coverage, and facts about organisations. The journal computes them
- * (history.ts) for planning, and the warehouse shows the same figures.
- */
+/** Stores the totals of the journal that planning uses (history.ts): runs, coverage, and facts about organisations. */
 
 import { readIntervals, type CoveredInterval } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'
@@ -9,41 +6,18 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { appendRows, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 
-/**
- * Makes the tables of facts match `history`. A table that already matches, or that `history` does not mention, is left
- * alone.
- */
+/** Replaces the rows of the tables of facts by those of `history`. Tables that it does not mention are left alone. */
 export async function storeFacts(
   warehouse: Warehouse,
   history: History | Pick<History, 'runs'>,
 ): Promise<void> {
   const runs = [...history.runs.values()].map(runRow)
-  const facts = Object.entries({ runs, ...('coverage' in history ? factsOf(history) : {}) })
-  const forEach = (sqlOf: (name: string) => string, separator: string) =>
-    facts.map(([name]) => sqlOf(name)).join(separator)
+  const facts = { runs, ...('coverage' in history ? factsOf(history) : {}) }
   await warehouse.transaction(async () => {
-    await warehouse.run(
-      forEach(
-        (name) => `create or replace temp table staged_${name} as from ops.${name} limit 0`,
-        ';',
-      ),
-    )
-    for (const [name, rows] of facts) await appendRows(warehouse, `staged_${name}`, rows)
-    const changed = await warehouse.all<{ name: string }>(
-      forEach(
-        (name) => `
-          select '${name}' as name
-          where exists (from staged_${name} except all from ops.${name})
-             or exists (from ops.${name} except all from staged_${name})`,
-        ' union all ',
-      ),
-    )
-    for (const { name } of changed) {
-      await warehouse.run(
-        `delete from ops.${name}; insert into ops.${name} from staged_${name} order by all`,
-      )
+    for (const [name, rows] of Object.entries(facts)) {
+      await warehouse.run(`delete from ops.${name}`)
+      await appendRows(warehouse, `ops.${name}`, rows)
     }
-    await warehouse.run(forEach((name) => `drop table staged_${name}`, ';'))
   })
 }
 

@@ -5,14 +5,13 @@
 
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { cutAnswer, type IsNamed } from './cut-answers.ts'
+import { cutAnswer, type IsNamed } from './cut-bodies.ts'
 import { rowsOfDelivery } from './deliveries.ts'
 import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
 
-/** The rows that were removed. */
 export interface LeftOut {
   /** Listed people who were in the warehouse. */
   readonly people: number

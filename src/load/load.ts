@@ -1,8 +1,6 @@
 /**
- * Merges new records of the journal into the warehouse, chunk by chunk: the events are read in sets, de-duplicated and
- * merged, and the position in the journal moves in the same transaction. Then the totals of the journal are stored.
- * Loading twice, or in any order, gives the same tables. Every command that loads leaves out suppressed events
- * (suppression.ts), and records the segments that still hold them.
+ * Merges new records of the journal into the warehouse, chunk by chunk, and moves the position in the journal in the
+ * same transaction. Loading twice, or in any order, gives the same tables.
  */
 
 import { statSync } from 'node:fs'
@@ -12,7 +10,6 @@ import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { JournalDamagedError, type PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
-import { yieldThread } from '../support/clock.ts'
 import { collectGarbage } from '../support/memory.ts'
 import { sum } from '../support/numbers.ts'
 import { MIB } from '../support/units.ts'
@@ -20,12 +17,10 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
 import { storeFacts } from './facts.ts'
 import { followList } from './leave-out.ts'
-import { Merger, type LoadReport } from './merger.ts'
-import { EventReaders } from './read-events.ts'
-import { ANY_END } from './rows.ts'
+import { mergeChunk, type LoadReport } from './merge-chunk.ts'
+import { ANY_END, loadSql } from './rows.ts'
 import { readSuppression } from './suppression.ts'
 
-/** The inputs of a load. */
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
@@ -36,10 +31,7 @@ export interface LoadOptions {
   readonly history?: History | RunsOfHistory | undefined
   /** Roughly the events merged in one transaction, 1 or more; default: as many as fit in memory. */
   readonly chunkEvents?: number
-  /**
-   * The record that is about to close the run. ops.runs shows it already, so that closing the journal can be the last
-   * step of a run. The next load reads the same record from the journal.
-   */
+  /** The record that is about to close the run: ops.runs shows it, so that closing can be the last step of a run. */
   readonly closing?: RunFinished
   readonly onProgress?: (progress: LoadProgress) => void
 }
@@ -50,13 +42,12 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. The next chunk
-// waits in memory while one is merged. Larger chunks would delay a stop and the progress line.
+// Each chunk looks its events up among all known ones, so an engine with more memory gets larger chunks. Larger chunks
+// would delay a stop and the progress line.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
-// For each connection; the engine holds up to twenty times as much while it reads.
-const BODIES_AT_ONCE = 2 * MIB
-const PAGES_PER_TURN = 16
+// The engine holds up to twenty times as much while it reads.
+const BODIES_AT_ONCE = 4 * MIB
 
 /** A segment of the journal that is not completely loaded; `from` is the number of loaded bytes. */
 interface OpenSegment {
@@ -65,7 +56,6 @@ interface OpenSegment {
   readonly size: number
 }
 
-/** The parts of a history that a load stores as facts. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
 /**
@@ -76,67 +66,51 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   const { warehouse, journal, closing } = options
   // Taken before the segments are read, because coverage must not be ahead of the events.
   const history = options.history ?? readHistory(journal)
-  // Derived from the place of the journal instead of an option, so that no caller can forget it and bring a person
-  // back.
+  // Not an option, so that no caller can forget it and bring a person back.
   const suppression = readSuppression(journal, history.suppression)
   await followList(warehouse, suppression)
-  const merger = new Merger(warehouse)
-  const segments = await openSegments(warehouse, journal)
-  if (segments.length > 0) {
-    const readers = await EventReaders.open(warehouse, suppression)
-    try {
-      const newChunk = () => new Chunk(history.notRead, suppression)
-      await loadSegments(segments, newChunk, readers, merger, options)
-    } finally {
-      await merger.merging.catch(() => undefined)
-      await readers.close()
-    }
+  const report: LoadReport = {
+    pages: 0,
+    answers: 0,
+    sightings: 0,
+    inserted: 0,
+    updated: 0,
+    rejected: 0,
+    suppressed: 0,
+    newUnknownFields: [],
   }
+  await loadSegments(options, () => new Chunk(history.notRead, suppression), report)
   const run = history.runs.get(closing?.run_id ?? '')
   if (closing !== undefined && run !== undefined) run.finished = closing
   await storeFacts(warehouse, history)
-  return merger.report
+  return report
 }
 
-/** Loads segments in chunks, and merges each chunk while the next one is read. */
 async function loadSegments(
-  segments: readonly OpenSegment[],
-  newChunk: () => Chunk,
-  readers: EventReaders,
-  merger: Merger,
   { warehouse, journal, chunkEvents, onProgress }: LoadOptions,
+  newChunk: () => Chunk,
+  report: LoadReport,
 ): Promise<void> {
+  const segments = await openSegments(warehouse, journal)
+  if (segments.length === 0) return
   const memory = await warehouse.memoryLimit()
   const mostEvents = chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
   const bytes = sum(segments.map(({ from, size }) => size - from))
   let bytesDone = 0
   onProgress?.({ bytesDone, bytes })
-  for (const segment of segments) {
-    const { name, from, size } = segment
+  for (const { name, from, size } of segments) {
     const frames = journal.read(name, from)
     try {
-      let next = frames.next()
-      while (next.done !== true) {
+      for (;;) {
         const chunk = newChunk()
-        const end = await readChunk(chunk, mostEvents, readers, next.value, frames)
-        const notes = await readers.end()
-        await merger.merging
-        await readers.handOver()
-        next = frames.next()
-        // The last merge runs alone, because nothing is left to read.
-        if (next.done === true && segment === segments.at(-1)) await readers.giveThreadsBack()
-        // More of a delivery was parsed than is kept.
+        const end = await readChunk(warehouse, chunk, mostEvents, frames)
+        if (end === null) break
+        // More of a delivery was parsed than is kept, and its rows are in memory several times.
         if (chunk.answers.length > 0) collectGarbage()
-        merger.merge(chunk, notes, { segment: name, bytes: end })
-        // A delivery of 10,000 activities has 10 MB and is in memory several times, so two of them are never read at
-        // once.
-        if (chunk.answers.length > 0) {
-          await merger.merging
-          collectGarbage()
-        }
+        await mergeChunk(warehouse, chunk, { segment: name, bytes: end }, report)
+        if (chunk.answers.length > 0) collectGarbage()
         onProgress?.({ bytesDone: bytesDone + end - from, bytes })
       }
-      await merger.merging
     } finally {
       frames.return(undefined)
     }
@@ -145,28 +119,25 @@ async function loadSegments(
 }
 
 /**
- * Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked.
- * @returns the position in the segment where the last record ends
+ * Reads records until the chunk is full.
+ * @returns the position in the segment where the last record ends; null if there is none
  */
 async function readChunk(
+  warehouse: Warehouse,
   chunk: Chunk,
   mostEvents: number,
-  readers: EventReaders,
-  first: PlacedFrame,
   frames: Generator<PlacedFrame>,
-): Promise<number> {
-  let { end } = first
-  chunk.add(first)
+): Promise<number | null> {
+  let end: number | null = null
   while (chunk.size < mostEvents) {
     const next = frames.next()
     if (next.done === true) break
+    if (end === null) await warehouse.run(loadSql('staging'))
     chunk.add(next.value)
     end = next.value.end
-    // Yields, so that the engine's answer can arrive.
-    if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-    if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
+    if (chunk.waiting >= BODIES_AT_ONCE) await chunk.readBodies(warehouse)
   }
-  if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
+  await chunk.readBodies(warehouse)
   return end
 }
 

@@ -1,34 +1,30 @@
 /**
- * Reads the events of a chunk of pages into `jobtide_load.sightings`, a database in memory that all connections see.
- * The engine reads them in one set. An event that it may read differently from JavaScript, or that does not fit, is
- * read here, by the schema of src/api/schemas.ts. On 131,811 events this took 1.2 s of CPU time, the schema alone 11 s.
- *
- * One thread of the engine reads all pages of a statement, while another one waits busily. So several connections each
- * read their own pages, and the engine gets no other threads: on two cores 2.9 s instead of 3.8 s on one connection.
+ * Reads the events of some pages into `staged_sightings`. The engine reads them in one set. An event that it may read
+ * differently from JavaScript, or that does not fit, is read here, by the schema of src/api/schemas.ts. On 131,811
+ * events this took 1.2 s of CPU time, the schema alone 11 s.
  */
 
 import { createHash } from 'node:crypto'
 import { parseEvent, parsePage, unknownFields, type JobChangeEvent } from '../api/schemas.ts'
 import type { PageReceived } from '../journal/records.ts'
 import { receivedJson } from '../support/json.ts'
-import { appendRows, type Prepared, type Row } from '../warehouse/rows.ts'
+import { appendRows, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { loadSql } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
-/** A page and its received body. */
 export interface PageBody {
   readonly record: PageReceived
   readonly body: Buffer
 }
 
-/** Everything that was read, except the events that are kept. */
+/** Findings on pages, except the events that are kept. */
 export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []
   /** Fields that the schema does not know, with the time of their first receipt. */
   readonly unknownFields = new Map<string, Date>()
-  /** Number of suppressed events. */
+  /** Events, and items of answers, that were left out because they name people who are not kept. */
   suppressed = 0
 
   addUnknown(fields: readonly string[], at: Date): void {
@@ -39,138 +35,39 @@ export class ReadingNotes {
   }
 }
 
-/** Reads the pages of one chunk after another on all connections. */
-export class EventReaders {
-  readonly #warehouse: Warehouse
-  readonly #suppression: Suppression
-  readonly #threads: number
-  readonly #readers: Promise<Reader>[] = []
-  #reading: Promise<void>[] = []
-  #turn = 0
-  #pages = 0
-  #notes = new ReadingNotes()
-
-  private constructor(warehouse: Warehouse, suppression: Suppression, threads: number) {
-    this.#warehouse = warehouse
-    this.#suppression = suppression
-    this.#threads = threads
-  }
-
-  /** Reserves the engine's threads for reading, until `close`. */
-  static async open(warehouse: Warehouse, suppression: Suppression): Promise<EventReaders> {
-    const threads = await warehouse.number(`select current_setting('threads')`)
-    await warehouse.run(`attach if not exists ':memory:' as jobtide_load; set threads = 1`)
-    await warehouse.run(loadSql('sightings'))
-    return new EventReaders(warehouse, suppression, threads)
-  }
-
-  /** Begins to read some pages as soon as a connection is free. A later call throws its failure. */
-  async read(pages: readonly PageBody[]): Promise<void> {
-    const at = this.#turn % this.#threads
-    this.#turn += 1
-    await this.#reading[at]
-    const first = this.#pages
-    this.#pages += pages.length
-    this.#readers[at] ??= openReader(this.#warehouse)
-    const isOfPages = `nth between ${first} and ${first + pages.length - 1}`
-    const given = { suppression: this.#suppression, notes: this.#notes, pages, first, isOfPages }
-    const reading = this.#readers[at].then((reader) => readPages({ ...reader, ...given }))
-    reading.catch(() => undefined)
-    this.#reading[at] = reading
-  }
-
-  /** Waits until all pages of the chunk are read. Returns the findings other than events. */
-  async end(): Promise<ReadingNotes> {
-    await Promise.all(this.#reading)
-    const notes = this.#notes
-    this.#notes = new ReadingNotes()
-    return notes
-  }
-
-  /** Turns the rows read so far into `jobtide_load.staged_sightings`, for the merge, and makes room for the next chunk. */
-  async handOver(): Promise<void> {
-    await this.#warehouse.run(loadSql('hand_over'))
-  }
-
-  /** All reading has ended here. */
-  async giveThreadsBack(): Promise<void> {
-    await this.#warehouse.run(`set threads = ${this.#threads}`)
-  }
-
-  /** Closes the connections and returns the threads. */
-  async close(): Promise<void> {
-    await Promise.allSettled(this.#reading)
-    for (const opened of await Promise.allSettled(this.#readers)) {
-      if (opened.status === 'fulfilled') opened.value.connection.close()
-    }
-    // After a failure of the engine both may fail, but that first failure is the one to report.
-    await this.#warehouse
-      .run(`detach jobtide_load; set threads = ${this.#threads}`)
-      .catch(() => undefined)
-  }
-}
-
-/** A connection that only reads, with prepared statements: planning one takes longer than reading a page. */
-interface Reader {
-  readonly connection: Warehouse
-  readonly insertPages: Prepared<never>
-  readonly selectNotRead: Prepared<number>
-}
-
-async function openReader(warehouse: Warehouse): Promise<Reader> {
-  const connection = await warehouse.connect()
-  try {
-    await connection.run(loadSql('reading'))
-    const insertPages = await connection.prepare<never>(loadSql('read_events'))
-    return { connection, insertPages, selectNotRead: await connection.prepare(loadSql('not_read')) }
-  } catch (error) {
-    connection.close()
-    throw error
-  }
-}
-
-/** Pages that one connection reads at once. */
-interface Reading extends Reader {
-  readonly suppression: Suppression
-  readonly notes: ReadingNotes
-  readonly pages: readonly PageBody[]
-  /** The number of the first of these pages in `jobtide_load.sightings`; no other pages have their numbers. */
-  readonly first: number
-  /** Which rows of `jobtide_load.sightings` belong to these pages; SQL. */
-  readonly isOfPages: string
-}
-
-/** Reads some pages. Meanwhile the engine holds several times the size of their bodies. */
-async function readPages(reading: Reading): Promise<void> {
-  const { connection, pages, first, isOfPages, suppression } = reading
-  await readInEngine(reading)
-  const unknown = await judgeFields(reading)
-  // Before suppressed events are removed, because a page without events would count as not read.
-  const unread = await unreadIn(reading)
-  if (!suppression.isEmpty) await leaveOutErased(reading)
-  if (unknown.size > 0) await noteUnknownFields(reading, unknown)
-  if (unread.size === 0) return
-  await connection.run(`delete from jobtide_load.sightings where ${isOfPages} and not is_read`)
-  const others = [...unread].flatMap(([nth, positions]) => {
-    const page = pages[nth - first]
-    return page === undefined ? [] : readPage(reading, page, positions)
-  })
-  await appendRows(connection, 'others', others)
-  await connection.run('insert into jobtide_load.sightings by name from others; truncate others')
-}
-
-async function readInEngine({ pages, first, insertPages }: Reading): Promise<void> {
-  // The page has events of organisations that were not requested, which become rejects.
-  const numbered = pages
-    .map(({ record, body }, index) => ({ nth: first + index, record, body }))
-    .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
-  if (numbered.length === 0) return
-  await insertPages([
-    numbered.map(({ nth }) => nth),
-    numbered.map(({ record }) => record.run_id),
-    numbered.map(({ record }) => new Date(record.at)),
-    numbered.map(({ body }) => body),
+/** Reads some pages, one or more. Meanwhile the engine holds several times the size of their bodies. */
+export async function readPages(
+  warehouse: Warehouse,
+  pages: readonly PageBody[],
+  suppression: Suppression,
+  notes: ReadingNotes,
+): Promise<void> {
+  await warehouse.run(loadSql('read_events'), [
+    [...pages.keys()],
+    pages.map(({ record }) => record.run_id),
+    pages.map(({ record }) => new Date(record.at)),
+    // A page with events of organisations that were not requested is read here: these events become rejects.
+    pages.map(({ record, body }) => (record.foreign?.length ? Buffer.alloc(0) : body)),
   ])
+  const unknown = await judgeFields(warehouse)
+  // Before suppressed events are removed, because a page without events would count as not read.
+  const unread = await unreadOf(warehouse, pages.length)
+  if (!suppression.isEmpty) notes.suppressed += await leaveOutErased(warehouse, suppression)
+  if (unknown.size > 0) {
+    const rows = await warehouse.all<{ fields: string; at: Date }>(
+      'select fields, min(received_at) as at from page_events where is_read group by fields',
+    )
+    for (const { fields, at } of rows) notes.addUnknown(unknown.get(fields) ?? [], at)
+  }
+  await warehouse.run(
+    `insert into staged_sightings by name
+     select * exclude (nth, position, is_read, fields) from page_events where is_read`,
+  )
+  const others = [...unread].flatMap(([nth, positions]) => {
+    const page = pages[nth]
+    return page === undefined ? [] : readPage(page, positions, suppression, notes)
+  })
+  await appendRows(warehouse, 'staged_sightings', others)
 }
 
 /**
@@ -178,9 +75,9 @@ async function readInEngine({ pages, first, insertPages }: Reading): Promise<voi
  * engine, which uses the first one.
  * @returns unknown fields, by list of names
  */
-async function judgeFields({ connection, isOfPages }: Reading): Promise<Map<string, string[]>> {
-  const { fields: lists = [] } = await connection.columns<string>(
-    `select distinct fields from jobtide_load.sightings where ${isOfPages} and is_read and fields is not null`,
+async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>> {
+  const { fields: lists = [] } = await warehouse.columns<string>(
+    'select distinct fields from page_events where is_read and fields is not null',
   )
   const unknown = new Map<string, string[]>()
   const repeated: string[] = []
@@ -192,54 +89,38 @@ async function judgeFields({ connection, isOfPages }: Reading): Promise<Map<stri
     if (found.length > 0) unknown.set(fields, found)
   }
   if (repeated.length > 0) {
-    await connection.append('repeated_fields', { fields: repeated })
-    await connection.run(
-      `update jobtide_load.sightings set is_read = false
-       where ${isOfPages} and fields in (from repeated_fields);
-       truncate repeated_fields`,
+    await warehouse.run(
+      'update page_events set is_read = false where fields in (select unnest($1))',
+      [repeated],
     )
   }
   return unknown
 }
 
-async function noteUnknownFields(
-  { connection, isOfPages, notes }: Reading,
-  unknown: ReadonlyMap<string, readonly string[]>,
-): Promise<void> {
-  const rows = await connection.all<{ fields: string; at: Date }>(
-    `select fields, min(received_at) as at
-     from jobtide_load.sightings
-     where ${isOfPages} and is_read and fields is not null
-     group by fields`,
-  )
-  for (const { fields, at } of rows) notes.addUnknown(unknown.get(fields) ?? [], at)
+function withMembers(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, true]))
 }
 
-/** Removes suppressed events that the engine has read. */
-async function leaveOutErased({ connection, isOfPages, suppression, notes }: Reading) {
-  const { profile_id: people = [] } = await connection.columns<string>(
-    `select distinct profile_id from jobtide_load.sightings where ${isOfPages} and is_read`,
+/** Removes suppressed events that the engine has read. @returns how many */
+async function leaveOutErased(warehouse: Warehouse, suppression: Suppression): Promise<number> {
+  const { profile_id: people = [] } = await warehouse.columns<string>(
+    'select distinct profile_id from page_events where is_read',
   )
-  await connection.append('erased_people', {
-    profile_id: people.filter((person) => suppression.coversPerson(person)),
-  })
   const { eventsBefore } = suppression
-  notes.suppressed += await connection.number(
-    `delete from jobtide_load.sightings
-     where ${isOfPages} and is_read
-       and (profile_id in (from erased_people) or (changed_at < $1 and detected_at < $1))`,
-    [eventsBefore === null ? null : new Date(eventsBefore)],
+  return warehouse.number(
+    `delete from page_events
+     where is_read
+       and (profile_id in (select unnest($1)) or (changed_at < $2 and detected_at < $2))`,
+    [
+      ['', ...people.filter((person) => suppression.coversPerson(person))],
+      eventsBefore === null ? null : new Date(eventsBefore),
+    ],
   )
-  await connection.run('truncate erased_people')
 }
 
 /** The events that the engine has not read, as positions by page; a page without positions means all its events. */
-async function unreadIn({
-  pages,
-  first,
-  selectNotRead,
-}: Reading): Promise<Map<number, Set<number>>> {
-  const { nth = [], position = [] } = await selectNotRead([first, first + pages.length - 1])
+async function unreadOf(warehouse: Warehouse, pages: number): Promise<Map<number, Set<number>>> {
+  const { nth = [], position = [] } = await warehouse.columns<number>(loadSql('not_read'), [pages])
   const unread = new Map<number, Set<number>>()
   for (const [index, page] of nth.entries()) {
     const positions = unread.get(page) ?? new Set()
@@ -252,9 +133,10 @@ async function unreadIn({
 
 /** The sightings on a page that the engine has not read. @param positions the events; none for all of them */
 function readPage(
-  { suppression, notes }: Reading,
   { record, body }: PageBody,
   positions: ReadonlySet<number>,
+  suppression: Suppression,
+  notes: ReadingNotes,
 ): Row[] {
   const read = parsePage(body)
   // The same check accepted this body when it was bought.
@@ -275,17 +157,12 @@ function readPage(
     const event = isForeign ? 'organisation was not asked for' : parsed
     if (typeof event !== 'string') {
       notes.addUnknown(unknownFields(value), received_at)
-      return [{ ...eventColumns(event), is_read: true, received_at, run_id }]
+      return [{ ...eventColumns(event), received_at, run_id }]
     }
     const where = { run_id, batch_id, page, request_id, position, received_at }
     notes.rejects.push({ ...where, reason: event, event: receivedJson(value) })
     return []
   })
-}
-
-/** An object with members of these names. */
-function withMembers(names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, true]))
 }
 
 const KEY_HEX_DIGITS = 32
@@ -304,7 +181,9 @@ export function eventKey(event: JobChangeEvent): string {
   return hash.digest('hex').slice(0, KEY_HEX_DIGITS)
 }
 
-/** The columns of `jobtide_load.sightings` that an event fills. sql/load/read_events.sql makes the same of ordinary events. */
+/**
+ * The columns of `staged_sightings` that an event fills. sql/load/read_events.sql makes the same of ordinary events.
+ */
 export function eventColumns(event: JobChangeEvent): Row {
   const { title, person, organization } = event
   return {

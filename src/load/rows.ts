@@ -10,7 +10,6 @@ import { sqlFolder } from '../support/assets.ts'
  */
 export const ANY_END = 2n ** 53n
 
-/** The text of `sql/load/<name>.sql`. */
 export function loadSql(name: string): string {
   return readFileSync(join(sqlFolder, 'load', `${name}.sql`), 'utf8')
 }

@@ -1,10 +1,7 @@
 /**
- * The suppression list: erased people, and the day before which events are not kept. The service goes on sending such
- * events; `load` leaves them out, so that neither a later page nor a replay brings a person back.
- *
- * The list is in the data directory next to the journal and names no one: it holds keyed hashes of ids. Losing it would
- * bring people back, so a MAC proves the list, and the journal and the certificates prove that there was one, and how
- * new it was. Snapshots reveal the loss of all of them at once (src/publish/guard.ts).
+ * The suppression list: erased people, by keyed hashes of their ids, and the day before which events are not kept. The
+ * service goes on sending such events; `load` leaves them out. Losing the list would bring people back, so a MAC proves
+ * it, and journal, certificates and snapshots (src/publish/guard.ts) know that there was one, and how new it was.
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
@@ -30,11 +27,9 @@ const FORMAT_VERSION = 5
 
 const listSchema = z.strictObject({
   format_version: z.literal(FORMAT_VERSION),
-  /** Rises by 1 with each change. */
   generation: z.int().min(1),
   /** The key of all hashes, without which no id can be tested. Never published. */
   key: hashSchema,
-  /** HMAC-SHA-256 of each profile_id, in hex. */
   people: z.array(hashSchema),
   /** HMAC-SHA-256 of each page and handle of these people, by which answers of other endpoints name them. */
   pages: z.array(hashSchema),
@@ -64,10 +59,8 @@ export type ListMark = z.infer<typeof markSchema>
 /** The list as a certificate describes it; see src/run/forget/erase.ts. */
 const certificateSchema = z.object({ list: markSchema })
 
-/** Additions to the list: people, and a day. */
 export interface Erasable {
   readonly profileIds: readonly string[]
-  /** Their known pages and handles. */
   readonly pages?: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
@@ -99,26 +92,21 @@ export class Suppression {
     return this.lists.at(-1) ?? null
   }
 
-  /** How many people are on the list. */
   get people(): number {
     return this.#hashes.size
   }
 
-  /** True if everything is kept. */
   get isEmpty(): boolean {
     return this.people === 0 && this.eventsBefore === null
   }
 
-  /** Whether events of this person are not kept. */
   coversPerson(profileId: string): boolean {
     return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
   }
 
   /**
-   * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept. A word counts as a
-   * handle only where the service writes handles, because some names are the handles of other people, or pages of
-   * companies.
-   * @param member the member with this value
+   * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept; a handle only
+   * where the service writes handles, because some are names of other people. @param member the member with this value
    */
   readonly coversText = (text: string, member = ''): boolean => {
     if (this.people === 0) return false
@@ -253,7 +241,6 @@ function writeList(journal: Journal, content: Content): List {
 
 const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i
 
-/** The keyed hash of a person's id, in hex. */
 export function personHash(key: string, profileId: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
 }

@@ -1,13 +1,9 @@
 /**
  * Reads every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro
- * made of the same models as the table, over the events known by then, so that a backtest sees neither late events nor
- * their consequences (where a person went next, how long they stayed). Nothing is stored.
+ * made of the same models as the table, over the events known by then. With `organization := 'org_…'`, or the name of
+ * an organisation, only the people who were ever there are computed, which takes a fraction of the time.
  *
- * With `organization := 'org_…'`, or the name of an organisation, only the people who were ever there are computed, which
- * takes a fraction of the time.
- *
- * The macros are temporary: each session creates those it needs. Stored in the warehouse, every open would parse 2 MB
- * of SQL and every checkpoint write it, and other versions of DuckDB misread stored macros.
+ * The macros are temporary: stored in the warehouse, every open would parse 2 MB of SQL.
  */
 
 import { readFileSync } from 'node:fs'
@@ -15,7 +11,6 @@ import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
 import type { Project, ProjectNode } from './project.ts'
 
@@ -28,7 +23,6 @@ type ReadingModel = Pick<ProjectNode, 'name' | 'sql' | 'reads'> & {
 const CREATE = 'create or replace temp macro'
 const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
-/** The beginning of the file for analysts. */
 const HEAD = `-- Every table as it was known at the end of a day: select * from joiners_as_known_on('2024-06-30').
 -- A build writes this file. Run it in each session that reads so, for example
 -- duckdb -readonly -init data/as_known_on.sql data/analyst.duckdb
@@ -71,23 +65,6 @@ export function knownOnStatements(
 /** The statements as a file, for sessions of other programs. */
 export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string {
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
-}
-
-/** Drops the macros that Jobtide 0.13 and earlier stored in the warehouse. Those of users stay. */
-export async function dropStoredMacros(warehouse: Warehouse): Promise<void> {
-  const stored = await warehouse.all<{ kind: string; name: string }>(
-    `select distinct
-        case function_type when 'table_macro' then 'macro table' else 'macro' end as kind, function_name as name
-     from duckdb_functions()
-     where database_name = current_database() and schema_name = 'main' and (
-        function_type = 'table_macro' and ends_with(function_name, '_as_known_on') and parameters[1:2] = ['day', 'seen_by']
-            and regexp_matches(macro_definition, 'end_of(_day)?[(]')
-        or function_type = 'macro' and (function_name = 'end_of_day' and parameters = ['day']
-            or function_name = 'known_at_end_of' and parameters[1:2] = ['day', 'seen_by']))`,
-  )
-  for (const { kind, name } of stored) {
-    await warehouse.run(`drop ${kind} main.${quoteIdentifier(name)}`)
-  }
 }
 
 /**

@@ -8,13 +8,10 @@ import { loadedTables, type TableDefinition } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { OwnProject, Project } from './project.ts'
-import { withReaders } from './select.ts'
 
-/** The entries of `ops.build_state`. */
 interface BuildState {
-  /** The inputs of the last good build. */
   readonly fingerprint: string
-  /** Models of partial builds since the last whole build. */
+  /** Present if a partial build came after it. Until the next whole build nothing is published. */
   readonly partial: string
   /** The user's own models and checks: their files, and which of them are published. */
   readonly own: string
@@ -37,11 +34,6 @@ export function lastFingerprint(warehouse: Warehouse): Promise<string | undefine
   return noteOf(warehouse, 'fingerprint')
 }
 
-/** Models of partial builds since the last whole build. */
-export async function partlyBuilt(warehouse: Warehouse): Promise<readonly string[]> {
-  return JSON.parse((await noteOf(warehouse, 'partial')) ?? '[]') as string[]
-}
-
 /** The last build's entry about the user's own models; null if it had none. */
 export async function readState(warehouse: Warehouse): Promise<OwnState | null> {
   return JSON.parse((await noteOf(warehouse, 'own')) ?? 'null') as OwnState | null
@@ -55,16 +47,20 @@ export async function ownTables(warehouse: Warehouse): Promise<readonly TableDef
 /**
  * Why the next build must be a full refresh; null if it can be incremental.
  * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
+ * @param isWhole false for a partial build, which may follow another one
  */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
   mostChanged: number,
+  isWhole = true,
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
   if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
     return 'there is no earlier build to continue from'
   }
+  if (isWhole && (await noteOf(warehouse, 'partial')) !== undefined)
+    return 'the last build made some models only'
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version changed since the last build'
   const there = await columnCounts(warehouse)
@@ -109,7 +105,7 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   const isLoaded = people > 0 || loadedTables.some(({ name }) => loaded.has(name))
   const reason = isLoaded
     ? 'there are events that were loaded after the last build'
-    : await fullRefreshReasonOf(warehouse, project, 1)
+    : await fullRefreshReasonOf(warehouse, project, 1, false)
   if (reason === null) return null
   throw new ConfigError(`--select builds some models and leaves the others unchanged: ${reason}`, {
     hint: 'Run `jobtide build` once, without --select. Nothing was built.',
@@ -118,50 +114,28 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
 
 /** Records the inputs of the tables, and clears what changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
-  await warehouse.run('delete from ops.changed_people')
-  await write(warehouse, { fingerprint: project.fingerprint, ...ownNote(project) })
-}
-
-/**
- * Records the models of a partial build: the next whole build makes the models that read them, and until then nothing
- * is published.
- */
-export async function writePartialState(
-  warehouse: Warehouse,
-  project: Project,
-  selected: ReadonlySet<string>,
-): Promise<void> {
-  const { fingerprint, nodes, own } = project
-  const built = new Set([...(await partlyBuilt(warehouse)), ...selected])
-  const waiting = withReaders(nodes, selected)
-  // A stale model stays stale until it is built; models that read a built one become stale.
-  const isMade = (name: string) =>
-    selected.has(name) || (!waiting.has(name) && own?.stale.has(name) !== true)
-  const made = Object.fromEntries([
-    ...(own?.gone ?? []).map((name) => [`models/${name}.sql`, '']),
-    ...Object.entries(own?.made ?? {}).filter(([file]) => !file.endsWith('.sql')),
-    ...nodes
-      .filter(({ isOwn }) => isOwn === true)
-      .map(({ name, file }) => [file, isMade(name) ? own?.made[file] : '']),
-  ]) as OwnProject['made']
-  const partial = JSON.stringify([...built])
-  await write(warehouse, { fingerprint, partial, ...ownNote(project, made) })
-}
-
-async function write(warehouse: Warehouse, state: Partial<BuildState>): Promise<void> {
-  await warehouse.run('delete from ops.build_state')
+  const state: Partial<BuildState> = { fingerprint: project.fingerprint, ...ownNote(project) }
+  await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
   await warehouse.append('ops.build_state', {
     key: Object.keys(state),
     value: Object.values(state),
   })
 }
 
-/** The entry of a build about the user's own models, if it made any. @param made as in {@link OwnProject} */
-function ownNote({ own, nodes }: Project, made = own?.made): Partial<BuildState> {
-  if (own === undefined || Object.keys(made ?? {}).length === 0) return {}
+/** Records a partial build: the next whole build is a full refresh. */
+export async function notePartialBuild(warehouse: Warehouse): Promise<void> {
+  await warehouse.run(
+    `delete from ops.build_state where key = 'partial'; insert into ops.build_state values ('partial', 'true')`,
+  )
+}
+
+/** The entry of a build about the user's own models, if it made any. */
+function ownNote({ own, nodes }: Project): Partial<BuildState> {
+  if (own === undefined || Object.keys(own.made).length === 0) return {}
+  const { folder, made } = own
   const tables = nodes.flatMap(
     ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
       isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
   )
-  return { own: JSON.stringify({ folder: own.folder, made, tables }) }
+  return { own: JSON.stringify({ folder, made, tables }) }
 }

@@ -4,24 +4,21 @@
  *
  *     reason for a full refresh?  yes → make every table, run every check
  *                                 no  → make what changed people and changed tables can alter (incremental-build.ts)
+ *
+ * A partial build (`--select`) makes each selected table from all rows, and runs the checks that read one.
  */
 
 import { replaceIfOther } from '../support/atomic-file.ts'
 import { realClock, type Clock } from '../support/clock.ts'
 import { TIERS } from '../warehouse/catalog.ts'
 import { beginChanges, endChanges } from '../warehouse/changed-tables.ts'
+import { columnsOfAll } from '../warehouse/columns.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { dropStoredMacros, knownOnFile } from './as-known-on.ts'
-import {
-  fullRefreshReasonOf,
-  lastFingerprint,
-  refusePartial,
-  writePartialState,
-  writeState,
-} from './build-state.ts'
+import { knownOnFile } from './as-known-on.ts'
+import { fullRefreshReasonOf, notePartialBuild, refusePartial, writeState } from './build-state.ts'
 import { CheckFailedError } from './check-outcome.ts'
-import { recordChecks, runChecks } from './checks.ts'
+import { recordChecks, runChecks, type Check } from './checks.ts'
 import { computeAll } from './computed-models.ts'
 import { buildIncrementally } from './incremental-build.ts'
 import { refuseOnSpark, withOwn } from './own/project.ts'
@@ -47,7 +44,8 @@ export interface BuildOptions {
   /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
   /**
-   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such models go.
+   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such
+   * models go.
    */
   readonly ownFolder?: string | null | undefined
   /** Builds only these models, as selectModels reads them. Default: all. */
@@ -84,7 +82,6 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly selected: readonly string[] | null
   /** The user's own models whose files are gone; their tables were dropped. */
   readonly dropped: readonly string[]
-  /** Names of the checks; all passed. */
   readonly checks: readonly string[]
   readonly durationMs: number
 }
@@ -127,7 +124,11 @@ export async function buildModels(
         options.onProgress?.({ done, total, name, ...(isIncremental ? { rowsChanged } : {}) })
       }
       const work = { warehouse, project, clock, finished }
-      const built = await (isIncremental ? buildIncrementally(work, selected) : refreshFully(work))
+      const built = await (selected !== null
+        ? buildSelected(work, selected)
+        : isIncremental
+          ? buildIncrementally(work)
+          : refreshFully(work))
       const { models, outcomes, skipped } = built
       if (done < total) finished('', total - done)
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
@@ -135,7 +136,7 @@ export async function buildModels(
       if (selected === null) {
         await writeState(warehouse, project)
         await (isIncremental ? endChanges : beginChanges)(warehouse, buildId)
-      } else await writePartialState(warehouse, project, selected)
+      } else await notePartialBuild(warehouse)
       return {
         buildId,
         fullRefreshReason,
@@ -164,25 +165,54 @@ export async function buildModels(
 
 /** Makes every table from all rows, and runs every check on all of them. */
 async function refreshFully(work: BuildWork): Promise<BuiltTables> {
-  const { warehouse, project, clock, finished } = work
+  const { warehouse, project } = work
   await warehouse.run(project.macros)
-  const dropped = await dropBuiltTables(warehouse)
-  // Listing the macros takes as long as making ten tables, so it is done only if an earlier version may have built.
-  const isOther = (await lastFingerprint(warehouse)) !== project.fingerprint
-  if (dropped > 0 && isOther) await dropStoredMacros(warehouse)
+  await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.reserved)
+  return makeWhole(work, project.nodes, project.checks)
+}
+
+/** Makes the selected tables from all rows, and runs the checks that read one of them. */
+async function buildSelected(work: BuildWork, selected: ReadonlySet<string>): Promise<BuiltTables> {
+  const { warehouse, project } = work
+  const nodes = project.nodes.filter(({ name }) => selected.has(name))
+  const own = nodes.flatMap(({ name, isOwn }) => (isOwn === true ? name : []))
+  await dropBuiltTables(warehouse, own)
+  await refuseForeignTables(warehouse, new Set(own))
+  const there = await columnsOfAll(warehouse)
+  // A check cannot read a table of the user's own that was never made and is not selected.
+  const isMissing = (name: string) => !selected.has(name) && !there.has(name)
+  const missing = new Set(project.nodes.map(({ name }) => name).filter(isMissing))
+  const checks = project.checks.filter(
+    ({ reads }) =>
+      reads.some((name) => selected.has(name)) && !reads.some((name) => missing.has(name)),
+  )
+  const { models, ...built } = await makeWhole(work, nodes, checks)
+  return { ...built, models: models.map((one) => ({ ...one, rowsChanged: one.rows ?? 0 })) }
+}
+
+/** Makes tables from all rows, and runs checks on all of them. */
+async function makeWhole(
+  { warehouse, project, clock, finished }: BuildWork,
+  nodes: readonly ProjectNode[],
+  checks: readonly Check[],
+): Promise<BuiltTables> {
   const models: BuiltModel[] = []
-  for (const node of project.nodes) {
+  for (const node of nodes) {
     const { name } = node
     const startedMs = clock.monotonic()
-    const rows = await namingModel(project.nodes, node, () => createNode(warehouse, node))
+    const rows = await namingModel(node, () => createNode(warehouse, node))
     models.push({ name, rows, rowsChanged: null, durationMs: clock.monotonic() - startedMs })
     finished(name)
   }
-  await refuseOtherColumns(warehouse, project.nodes)
-  for (const node of project.nodes) await commentOn(warehouse, node)
-  const outcomes = await runChecks(warehouse, project.checks, finished)
-  return { models, outcomes, skipped: { models: 0, checks: 0 } }
+  await refuseOtherColumns(warehouse, nodes)
+  for (const node of nodes) await commentOn(warehouse, node)
+  const outcomes = await runChecks(warehouse, checks, finished)
+  const skipped = {
+    models: project.nodes.length - nodes.length,
+    checks: project.checks.length - checks.length,
+  }
+  return { models, outcomes, skipped }
 }
 
 /** @returns the rows of the table, including the earlier ones of a computed table; null for a view */

@@ -14,7 +14,6 @@ export interface CheckOutcome {
 
 /** A check found offenders, so nothing of the build became visible. */
 export class CheckFailedError extends JobtideError {
-  /** Every check of the build, including those that passed. */
   readonly outcomes: readonly CheckOutcome[]
   readonly failed: readonly CheckOutcome[]
 

@@ -1,7 +1,6 @@
 /**
  * Runs the checks. Each is one select that returns the rows that break a rule, and is named after the rule. Some are
- * files in sql/checks; the others follow from the headers of the models: keys, accepted values, references. A failed
- * check stops none of the others, so that an operator sees every problem at once.
+ * files in sql/checks; the others follow from the headers of the models: keys, accepted values, references.
  */
 
 import { readFileSync } from 'node:fs'
@@ -19,9 +18,6 @@ import { namingFile } from './own/files.ts'
 export interface Check {
   readonly name: string
   readonly sql: string
-  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Absent: `sql` is cheap. */
-  readonly suspicion?: string
-  /** The tables that it reads. */
   readonly reads: readonly string[]
   /** The file of a check of the user's own, such as `checks/mine.sql`. */
   readonly file?: string
@@ -51,10 +47,7 @@ const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
-/**
- * The checks of a table: its key, and the values and references in its header. A view has none, because checking it
- * would compute all of it. Its key follows from the checked keys of the tables that it reads.
- */
+/** The checks of a table. A view has none: its key follows from the checked keys of the tables that it reads. */
 export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
   if (kind === 'view') return []
   return [
@@ -64,8 +57,8 @@ export function constraintsOf({ name, key, kind, values, references }: Described
   ]
 }
 
-// Grouping the keys of ten million rows takes gigabytes; grouping their 64-bit hashes, a tenth. Two keys with one hash
-// are only a suspicion, which the exact query then settles.
+// Grouping the keys of ten million rows takes gigabytes; grouping their 64-bit hashes, a tenth. Only rows whose hash is
+// repeated are then grouped by the key itself.
 /** @param nullable an expression that is a further column of the key, and may be null */
 function keyCheck(table: string, columns: readonly string[], nullable?: string): Check {
   const names = columns.map(quoteIdentifier)
@@ -74,15 +67,11 @@ function keyCheck(table: string, columns: readonly string[], nullable?: string):
   const isNull = names.map((name) => `${name} is null`).join(' or ')
   const hash = `hash(${grouped.join(', ')})`
   const source = quoteIdentifier(table)
-  const repeated = `select ${hash} from ${source} group by 1 having count(*) > 1`
   return {
     name: `${table}_key_is_unique_and_not_null`,
-    suspicion: `select
-        (select count(*) from (${repeated}))
-        + (select count(*) from ${source} where ${isNull}) as suspects`,
     sql: `select ${shown.join(', ')}, count(*) as copies
       from ${source}
-      where ${isNull} or ${hash} in (${repeated})
+      where ${isNull} or ${hash} in (select ${hash} from ${source} group by 1 having count(*) > 1)
       group by ${grouped.join(', ')}
       having count(*) > 1 or ${isNull}`,
     reads: [table],
@@ -105,20 +94,15 @@ function valuesCheck(
   }
 }
 
-// A hash rarely hides a missing row, with a chance of 1 in 10^12 for each row: it would have to collide with another.
 function referenceCheck(
   table: string,
   key: readonly string[],
-  reference: ModelFile['references'][number],
+  { column, targetTable, targetColumn }: ModelFile['references'][number],
 ): Check {
-  const { column, targetTable, targetColumn } = reference
   const [source, name] = [table, column].map(quoteIdentifier)
   const [target, targetName] = [targetTable, targetColumn].map(quoteIdentifier)
   return {
     name: `${table}_${column}_is_found_in_${targetTable}`,
-    suspicion: `select count(*) as suspects
-      from (select hash(${name}) as value from ${source} where ${name} is not null) as here
-      anti join (select hash(${targetName}) as value from ${target}) as there on here.value = there.value`,
     sql: `select ${shownColumns(key, column)}
       from ${source}
       where ${name} is not null and ${name} not in (
@@ -164,9 +148,9 @@ export async function runChecks(
   const shipped = checks.filter(({ file }) => file === undefined)
   for (let from = 0; from < shipped.length; from += CHECKS_AT_ONCE) {
     const some = shipped.slice(from, from + CHECKS_AT_ONCE)
-    const suspects = await suspectsOf(warehouse, some)
+    const failed = await failedOf(warehouse, some)
     for (const [place, check] of some.entries()) {
-      outcomes.push(suspects.has(place) ? await runCheck(warehouse, check) : passed(check))
+      outcomes.push(failed.has(place) ? await runCheck(warehouse, check) : passed(check))
     }
     finished(some.at(-1)?.name ?? '', some.length)
   }
@@ -178,15 +162,14 @@ export async function runChecks(
   return outcomes
 }
 
-/** The indexes of the checks that may have failed. */
-async function suspectsOf(
+/** The indexes of the checks that failed. */
+async function failedOf(
   warehouse: Warehouse,
   checks: readonly Check[],
 ): Promise<ReadonlySet<number>> {
-  const selects = checks.map(({ sql, suspicion }, place) => {
-    const count = suspicion ?? `select count(*) as suspects from (${sql})`
-    return `select ${place} as place from (${count}) where suspects > 0`
-  })
+  const selects = checks.map(
+    ({ sql }, place) => `select ${place} as place from (${sql}) having count(*) > 0`,
+  )
   try {
     const { place = [] } = await warehouse.columns<number>(selects.join('\nunion all\n'))
     return new Set(place)
@@ -201,7 +184,7 @@ async function suspectsOf(
 
 /** Runs one check. The sample is the same each time, even if rows are found in another order. */
 function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
-  return namingFile(`check ${check.name}`, { file: check.file }, async () => {
+  return namingFile(`check ${check.name}`, check.file, async () => {
     const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
     if (offenders === 0) return passed(check)
     const sample = await warehouse.table(
@@ -211,7 +194,6 @@ function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
   })
 }
 
-/** The outcome of a check that passed. */
 export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }

@@ -1,12 +1,13 @@
 /**
- * Computed models: the tables that a build computes in TypeScript instead of SQL. Each has a file in sql/models/computed:
- * its header describes the table, and its select, if it has one, returns every key of the table once. They are nodes of
- * the run order like the models. src/titles is loaded only when there is a title to read: loading its word lists takes
- * longer than most commands.
+ * Computed models: the tables that a build computes in TypeScript instead of SQL. Each has a file in
+ * sql/models/computed: its header describes the table, and its select, if it has one, returns every key of the table
+ * once. src/titles is loaded only when there is a title to read: loading its word lists takes longer than most
+ * commands.
  */
 
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
+import { toSnakeCase } from '../support/json.ts'
 import { LEVELS } from '../titles/taxonomy.ts'
 import { taxonomyVersion } from '../titles/version.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
@@ -80,26 +81,13 @@ export const computedModels: readonly ComputedModel[] = [
     async (keys) => {
       const { understandTitle } = await import('../titles/understand.ts')
       return keys.map(({ ladder, title }) => {
-        const read = understandTitle(title, ladder)
-        const { level, rank, core, office, rule, confidence } = read
+        const understood = understandTitle(title, ladder)
+        const { level } = understood
         return {
           ladder,
           title,
-          level,
+          ...(toSnakeCase(understood) as Row),
           level_order: level === 'unknown' ? null : LEVELS.indexOf(level) + 1,
-          rank,
-          core,
-          office,
-          rule,
-          confidence,
-          is_management: read.isManagement,
-          function: read.function,
-          is_interim: read.isInterim,
-          is_side_role: read.isSideRole,
-          is_advisory: read.isAdvisory,
-          is_end_marker: read.isEndMarker,
-          is_seat_of_staff: read.isSeatOfStaff,
-          is_held_beside: read.isHeldBeside,
           taxonomy_version: taxonomyVersion(),
         }
       })
@@ -130,11 +118,7 @@ export const configFiles: Readonly<Record<string, string>> = {
 // Keys pass through JavaScript in batches, so memory does not grow with the warehouse.
 const BATCH_ROWS = 50_000
 
-/**
- * Brings a computed model up to date with its inputs: adds the keys that they mention, and removes those that nothing
- * mentions. Existing rows of this taxonomy stay.
- * @returns how many rows it added and removed
- */
+/** Adds the keys that the inputs mention, and removes those that nothing mentions. @returns how many rows that were */
 export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<number> {
   const name = `${model.schema}.${quoteIdentifier(model.name)}`
   const append = async (keys: readonly Key[]) => {

@@ -1,7 +1,4 @@
-/**
- * Reads the lists of config/ that computed models hold: groups of organisations, names that are not employers,
- * transfers. Those of the user's own decisions come from the project, if it has them.
- */
+/** Reads the lists of config/, or of the user's project, that computed models hold. */
 
 import { z } from 'zod'
 import { ownList, readYaml } from '../titles/yaml-file.ts'

@@ -11,7 +11,7 @@
  * | any other                                             | whole                  |
  *
  * A model of the user's own is made from nothing if its file, or that of a model it reads, is new or edited, and
- * dropped if its file is gone. A partial build makes each selected model whole, and runs the checks that read one.
+ * dropped if its file is gone.
  *
  * The new rows are compared with the old ones. If they are the same, the table counts as unchanged, and so do models
  * that read nothing else.
@@ -26,7 +26,6 @@ import {
 } from '../warehouse/catalog.ts'
 import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
-import { partlyBuilt } from './build-state.ts'
 import { passed, runChecks, type Check } from './checks.ts'
 import { computeAll } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
@@ -34,7 +33,6 @@ import {
   commentOn,
   createModelTable,
   dropBuiltTables,
-  proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
 } from './tables.ts'
@@ -46,29 +44,14 @@ const AS_OF = 'as_of'
 /** Loaded tables with rows of people, which change when people do. */
 const EVENT_TABLES: readonly string[] = ['job_change_events', 'job_change_event_versions']
 
-/**
- * Builds what the people in `ops.changed_people` and the tables that loads changed can alter.
- * @param selected builds only these models, and all their rows
- */
-export async function buildIncrementally(
-  work: BuildWork,
-  selected: ReadonlySet<string> | null = null,
-): Promise<BuiltTables> {
-  await dropOwn(work, selected)
-  const temporaries = await Temporaries.in(work.warehouse, work.project.nodes)
-  const columns = await columnsOfAll(work.warehouse)
-  return new IncrementalBuild(work, temporaries, columns, selected).run()
-}
-
-/** Drops the tables of the user's own models whose files changed or are gone. */
-async function dropOwn(
-  { warehouse, project }: BuildWork,
-  selected: ReadonlySet<string> | null,
-): Promise<void> {
-  const { stale = [], gone = [] } = project.own ?? {}
-  const dropped = [...stale].filter((name) => selected?.has(name) !== false)
-  await dropBuiltTables(warehouse, selected === null ? [...dropped, ...gone] : dropped)
-  if (dropped.length > 0) await refuseForeignTables(warehouse, new Set(dropped))
+/** Builds what the people in `ops.changed_people` and the tables that loads changed can alter. */
+export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
+  const { warehouse, project } = work
+  const { stale = new Set<string>(), gone = [] } = project.own ?? {}
+  await dropBuiltTables(warehouse, [...stale, ...gone])
+  if (stale.size > 0) await refuseForeignTables(warehouse, stale)
+  const temporaries = await Temporaries.in(warehouse, project.nodes)
+  return new IncrementalBuild(work, temporaries, await columnsOfAll(warehouse)).run()
 }
 
 class IncrementalBuild {
@@ -76,12 +59,10 @@ class IncrementalBuild {
   readonly #temporaries: Temporaries
   /** The rows that tables had before this build. */
   readonly #columns: ReadonlyMap<string, readonly TypedColumn[]>
-  readonly #selected: ReadonlySet<string> | null
   /** Names of tables and views whose rows changed, or may have. */
   readonly #changed = new Set<string>()
   /** For tables that snapshots may hold, the years in which rows changed; null if unknown. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
-  /** The models by person, by name. */
   readonly #byPerson: ReadonlyMap<string, ProjectNode>
   /** A temporary table with one row for each person whose events or rows changed; SQL. */
   #people = ''
@@ -98,13 +79,11 @@ class IncrementalBuild {
     work: BuildWork,
     temporaries: Temporaries,
     columns: ReadonlyMap<string, readonly TypedColumn[]>,
-    selected: ReadonlySet<string> | null,
   ) {
     const { nodes } = work.project
     this.#work = work
     this.#temporaries = temporaries
     this.#columns = columns
-    this.#selected = selected
     this.#byPerson = new Map(
       nodes.filter(({ isByPerson }) => isByPerson).map((node) => [node.name, node]),
     )
@@ -114,7 +93,7 @@ class IncrementalBuild {
 
   async run(): Promise<BuiltTables> {
     const { warehouse, project, clock, finished } = this.#work
-    if (this.#selected === null) await this.#noteInputs()
+    await this.#noteInputs()
     // Rows are found by key, never by position, so all threads may write them in any order.
     await warehouse.run('set preserve_insertion_order = false')
     const models: BuiltModel[] = []
@@ -123,13 +102,9 @@ class IncrementalBuild {
       const { name } = node
       const startedMs = clock.monotonic()
       const isSkipped = this.#isSkipped(node)
-      const rowsChanged = isSkipped
-        ? 0
-        : await namingModel(project.nodes, node, () => this.#refresh(node))
+      const rowsChanged = isSkipped ? 0 : await namingModel(node, () => this.#refresh(node))
       if (isSkipped) skipped += 1
-      if (this.#selected?.has(name) !== false) {
-        models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
-      }
+      models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
       finished(name, 1, rowsChanged)
     }
     await noteChangedYears(warehouse, this.#noted)
@@ -138,7 +113,6 @@ class IncrementalBuild {
     return { models, outcomes, skipped: { models: skipped, checks: skippedChecks } }
   }
 
-  /** Finds the changes before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
     const people = await this.#findPeople()
@@ -148,11 +122,9 @@ class IncrementalBuild {
     }
     // The watch-lists are rewritten before each build, and only a view reads them.
     for (const name of [...CHANGES_WITH_EVERY_RUN, WATCH_ENTRIES]) this.#changed.add(name)
-    // The tables of `ops` that only the user's own models read change with every run; the other models did not read a
-    // partial build.
+    // The tables of `ops` that only the user's own models read change with every run.
     const read = [...project.nodes, ...project.checks].flatMap(({ reads }) => reads)
-    const ofOps = read.filter((name) => name.startsWith('ops.'))
-    for (const name of [...ofOps, ...(await partlyBuilt(warehouse))]) this.#changed.add(name)
+    for (const name of read) if (name.startsWith('ops.')) this.#changed.add(name)
   }
 
   /**
@@ -179,7 +151,6 @@ class IncrementalBuild {
   }
 
   #isSkipped(node: ProjectNode): boolean {
-    if (this.#selected !== null) return !this.#selected.has(node.name)
     return this.#isThere(node) && !node.reads.some((read) => this.#changed.has(read))
   }
 
@@ -198,14 +169,11 @@ class IncrementalBuild {
       return rows ?? 0
     }
     if (node.computed !== null) {
-      // No event arrived since the last whole build.
-      if (this.#selected !== null) return 0
       const rows = await computeAll(warehouse, node.computed)
       if (rows > 0) this.#noteChange(node, null)
       return rows
     }
     if (node.kind === 'view') {
-      await proveReadable(warehouse, node)
       this.#noteChange(node, null)
       return 0
     }
@@ -219,7 +187,6 @@ class IncrementalBuild {
     return rows
   }
 
-  /** Whether a model can be refreshed for changed people alone. */
   #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
     const { nodes } = this.#work.project
     // A title means the same for everyone, so a new row there changes nothing for people who did not change.
@@ -229,7 +196,7 @@ class IncrementalBuild {
       this.#followed.has(name) ||
       name === AS_OF ||
       nodes.some((node) => node.name === name && node.computed !== null)
-    return isByPerson && this.#selected === null && reads.every(isFine)
+    return isByPerson && reads.every(isFine)
   }
 
   #hasPeople(name: string): boolean {
@@ -271,8 +238,7 @@ class IncrementalBuild {
    */
   async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
     const changed = reads.filter((name) => this.#changed.has(name))
-    const isKnown =
-      this.#selected === null && changed.every((name) => this.#organizations.has(name))
+    const isKnown = changed.every((name) => this.#organizations.has(name))
     if (!isByOrganization || !isKnown) {
       return { made: await this.#temporaries.keep(sql), before: '' }
     }
@@ -297,7 +263,7 @@ class IncrementalBuild {
    */
   async #followPeople({ name }: ProjectNode, before: string, made: string): Promise<void> {
     const columns = this.#columns.get(name) ?? []
-    if (this.#selected !== null || !columns.some((column) => column.name === PERSON)) return
+    if (!columns.some((column) => column.name === PERSON)) return
     const stored = `(select kept.* from ${this.#temporaries.stored(name)} as kept ${before})`
     const hashed = (table: string, sign: number) =>
       `select ${PERSON}, ${rowHashSql(columns)} as row_hash, ${sign} as sign from ${table}`
@@ -343,24 +309,12 @@ class IncrementalBuild {
   /** Runs the checks that read a changed table, on all of its rows. */
   async #check() {
     const { warehouse, project, finished } = this.#work
-    const made = this.#selected ?? this.#changed
-    // A check cannot read a table that was never made and is not selected.
-    const missing = new Set(
-      project.nodes.flatMap((node) =>
-        this.#isThere(node) || this.#changed.has(node.name) ? [] : node.name,
-      ),
-    )
     const isDue = ({ reads, isNew }: Check) =>
-      (reads.length === 0 ||
-        reads.some((name) => made.has(name)) ||
-        (isNew === true && this.#selected === null)) &&
-      !reads.some((name) => missing.has(name))
+      reads.length === 0 || isNew === true || reads.some((name) => this.#changed.has(name))
     const due = project.checks.filter(isDue)
     const ran = await runChecks(warehouse, due, finished)
-    const skippedChecks = project.checks.length - due.length
-    if (this.#selected !== null) return { outcomes: ran, skippedChecks }
     const byName = new Map(ran.map((outcome) => [outcome.name, outcome]))
     const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
-    return { outcomes, skippedChecks }
+    return { outcomes, skippedChecks: project.checks.length - due.length }
   }
 }

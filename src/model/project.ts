@@ -1,16 +1,12 @@
 /**
- * Lists the work of a build: the computed models and the models in run order, with the inputs of each, and the checks.
- * Everything is read from the SQL files. Their inputs were determined when the package was built; the warehouse parses
- * only files that changed since.
+ * Lists the work of a build: the models in run order, with the inputs of each, and the checks; all from the SQL files.
  */
 
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { packageRoot, sqlFolder } from '../support/assets.ts'
-import { readIfThere } from '../support/atomic-file.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { sha256Hex } from '../support/hash.ts'
 import { shippedTaxonomy } from '../titles/version.ts'
 import {
   loadedTables,
@@ -20,7 +16,7 @@ import {
   type ModelFile,
 } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { computedModels, configFiles, type ComputedModel } from './computed-models.ts'
 
@@ -31,14 +27,12 @@ export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly reads: readonly string[]
   /** As `sql`, with the schema before each table outside `main`: readers of a view may not search that schema. */
   readonly storedSql: string
-  /** Null for models in SQL. */
   readonly computed: ComputedModel | null
   /** The file of a model in SQL, relative to the folder of the models or of the project; else empty. */
   readonly file: string
 }
 
 export interface Project {
-  /** In run order. */
   readonly nodes: readonly ProjectNode[]
   readonly checks: readonly Check[]
   /** Names that no other table may have: those of all models, even if a build makes no table of one. */
@@ -51,7 +45,6 @@ export interface Project {
   readonly own?: OwnProject
 }
 
-/** The user's own part of a project. */
 export interface OwnProject {
   readonly folder: string
   /** By file, such as `models/mine.sql`, a hash of its bytes. */
@@ -74,17 +67,14 @@ export async function readProject(
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
-  const kept = keptReads()
-  const selects: readonly NamedSql[] = [...computedModels, ...models, ...fileChecks]
-  const keptOf = new Map(selects.map(({ sql }) => [sql, sql === '' ? [] : kept[sha256Hex(sql)]]))
-  const unknown = selects.filter(({ sql }) => !keptOf.get(sql))
-  const treeOf = await syntaxTrees(warehouse, unknown)
-  const readsOf = (kind: string, one: NamedSql) =>
-    keptOf.get(one.sql) ?? tablesRead(treeOf(one.sql), `${kind} ${one.name}`)
+  const selects = [...computedModels, ...models, ...fileChecks].filter(({ sql }) => sql !== '')
+  const readBy = await readsOf(warehouse, selects, ({ name }, problem) =>
+    defect(`${name}: ${problem}`),
+  )
   const schemas = new Map([...models, ...computedModels].map(({ name, schema }) => [name, schema]))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)
-    const reads = readsOf('model', model)
+    const reads = readBy.get(model.sql) ?? []
     return {
       ...model,
       reads,
@@ -99,7 +89,7 @@ export async function readProject(
   const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
   const computedNodes = computedModels
     .map((computed): ProjectNode => {
-      const reads = readsOf('model', computed)
+      const reads = readBy.get(computed.sql) ?? []
       return { ...computed, kind: 'computed', reads, storedSql: '', computed, file: '' }
     })
     // A computed model is left out if the model that it reads is.
@@ -108,37 +98,13 @@ export async function readProject(
   const nodes = runOrder(unordered, existing)
   const checks = [
     ...checksOfHeaders(unordered),
-    ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
+    ...fileChecks.map((check) => ({ ...check, reads: readBy.get(check.sql) ?? [] })),
   ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const config = Object.values(configFiles).map((file) => readFileSync(join(packageRoot, file)))
   const fingerprint = fingerprintOf(nodes, checks, macros + config.join(''))
   const reserved = new Set(modelNodes.map(({ name }) => name))
   return { nodes, checks, reserved, macros, fingerprint }
-}
-
-interface NamedSql {
-  readonly name: string
-  readonly sql: string
-}
-
-// Exists next to the code that `npm run build` made, but not next to src.
-const KEPT = join(import.meta.dirname, '..', 'reads.json')
-
-/** The tables that a select reads, by its SHA-256, as determined when the package was built. */
-function keptReads(): Readonly<Record<string, readonly string[] | undefined>> {
-  return JSON.parse(readIfThere(KEPT)?.toString() ?? '{}') as Record<string, string[]>
-}
-
-/** Determines and stores the inputs of each select that ships; for `npm run build`. */
-export async function keepReads(): Promise<void> {
-  const files = [...readModelFiles(), ...readChecks(join(sqlFolder, 'checks'))]
-  const selects = [...computedModels, ...files].filter(({ sql }) => sql !== '')
-  const treeOf = await withWarehouse({ path: ':memory:', mode: 'write' }, (warehouse) =>
-    syntaxTrees(warehouse, selects),
-  )
-  const reads = selects.map(({ name, sql }) => [sha256Hex(sql), tablesRead(treeOf(sql), name)])
-  writeFileSync(KEPT, JSON.stringify(Object.fromEntries(reads)))
 }
 
 export function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
@@ -151,20 +117,38 @@ export function withSchemas(sql: string, schemaOf: (name: string) => string | un
   )
 }
 
-/** The syntax trees of many selects in one query: one by one they take as long as building a small warehouse. */
-export async function syntaxTrees(
+/**
+ * The tables that selects read, by the SQL of each, in lower case; `main.` is dropped, other schemas stay as prefix.
+ * Reads the syntax trees, because the engine's getTableNames silently finds nothing in `join … using`, and all in one
+ * query: one by one they take as long as building a small warehouse.
+ * @param refuse makes the error for SQL that is not exactly one select; `position` is that of the fault, from 0, if
+ *   known
+ */
+export async function readsOf<Select extends { readonly sql: string }>(
   warehouse: Warehouse,
-  of: readonly NamedSql[],
-): Promise<(sql: string) => string> {
-  if (of.length === 0) return () => '{}'
-  const values = of.map(({ sql }, place) => `(${place}, ${quoteText(sql)})`)
+  selects: readonly Select[],
+  refuse: (select: Select, problem: string, position: number | null) => Error,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (selects.length === 0) return new Map()
+  const values = selects.map(({ sql }, place) => `(${place}, ${quoteText(sql)})`)
   const rows = await warehouse.all<{ tree: string }>(
     `select json_serialize_sql(sql_text) as tree
      from (values ${values.join(', ')}) as texts(place, sql_text)
      order by place`,
   )
-  const trees = new Map(of.map(({ sql }, place) => [sql, rows[place]?.tree ?? '{}']))
-  return (sql) => trees.get(sql) ?? '{}'
+  return new Map(
+    selects.map((select, place) => {
+      const parsed = JSON.parse(rows[place]?.tree ?? '{}') as ParsedSql
+      const { error_message: problem, position = null, statements = [] } = parsed
+      if (problem !== undefined)
+        throw refuse(select, problem, position === null ? null : Number(position))
+      if (statements.length !== 1)
+        throw refuse(select, `a file is one select, not ${statements.length}`, null)
+      const tables = new Set<string>()
+      visit(statements[0], new Set(), tables)
+      return [select.sql, [...tables].toSorted()]
+    }),
+  )
 }
 
 function fingerprintOf(
@@ -181,27 +165,17 @@ function fingerprintOf(
   return hash.digest('hex')
 }
 
+interface ParsedSql {
+  readonly error_message?: string
+  readonly position?: string
+  readonly statements?: readonly unknown[]
+}
 type TreeNode = Readonly<Record<string, unknown>>
 
 /**
- * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix. Reads
- * the syntax tree, because the engine's getTableNames silently finds nothing in `join … using`. The name of a CTE is
- * not a table while the CTE is in scope: a CTE may have the name of the table that it reads.
- * @param serialized what json_serialize_sql returned for the model
- * @param subject the owner of the SQL, for the message, such as `model moves`
- * @throws JobtideError when the SQL is not exactly one select
+ * Adds the tables in a part of a syntax tree. The name of a CTE is not a table while the CTE is in scope: a CTE may
+ * have the name of the table that it reads.
  */
-export function tablesRead(serialized: string, subject: string): string[] {
-  const { error, error_message: problem, statements } = JSON.parse(serialized) as TreeNode
-  if (error === true) throw defect(`${subject}: ${String(problem)}`)
-  if (!Array.isArray(statements) || statements.length !== 1) {
-    throw defect(`${subject} must be exactly one select`)
-  }
-  const tables = new Set<string>()
-  visit(statements[0], new Set(), tables)
-  return [...tables].toSorted()
-}
-
 function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, ctes, tables)
@@ -239,17 +213,18 @@ function defect(message: string): JobtideError {
 /**
  * Models in an order in which each comes after those that it reads, otherwise alphabetical.
  * @param existing tables that exist before any model runs
- * @throws JobtideError that names model and table if a model reads an unknown table or has a name that is in use, or
- * that names a circle of models
+ * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is
+ *   in use, or a circle of models
  */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],
   existing: readonly string[],
+  refuse: (message: string) => Error = defect,
 ): M[] {
   const byName = new Map<string, M>()
   for (const model of models) {
     if (byName.has(model.name) || existing.includes(model.name)) {
-      throw defect(`model ${model.name}: there is another table of that name`)
+      throw refuse(`model ${model.name}: there is another table of that name`)
     }
     byName.set(model.name, model)
   }
@@ -258,11 +233,11 @@ export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   const place = (name: string, trail: readonly string[]): void => {
     if (existing.includes(name)) return
     const model = byName.get(name)
-    if (model === undefined) throw defect(`model ${trail.at(-1)} reads ${name}: no such table`)
+    if (model === undefined) throw refuse(`model ${trail.at(-1)} reads ${name}: no such table`)
     if (order.has(model)) return
     if (trail.includes(name)) {
       const circle = [...trail.slice(trail.indexOf(name)), name]
-      throw defect(`models read each other in a circle: ${circle.join(' → ')}`)
+      throw refuse(`models read each other in a circle: ${circle.join(' → ')}`)
     }
     for (const table of model.reads.toSorted()) place(table, [...trail, name])
     order.add(model)

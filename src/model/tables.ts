@@ -1,7 +1,7 @@
 /** Manages the tables of a build in the warehouse: creation, columns, comments, removal. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import { IN_BUILT, PERSON, TIERS } from '../warehouse/catalog.ts'
+import { IN_BUILT, PERSON } from '../warehouse/catalog.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -18,13 +18,12 @@ export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9
 /**
  * Drops every table and view that a build made from a model, whether the model still exists or not.
  * @param own only those of these models of the user's own
- * @returns how many it dropped
  */
 export async function dropBuiltTables(
   warehouse: Warehouse,
   own?: readonly string[],
-): Promise<number> {
-  if (own?.length === 0) return 0
+): Promise<void> {
+  if (own?.length === 0) return
   const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
     `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
      where database_name = current_database() and regexp_matches(comment, $1)
@@ -36,11 +35,11 @@ export async function dropBuiltTables(
   for (const { kind, schema, name } of built) {
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }
-  return built.length
 }
 
 /**
- * Refuses to replace a table or view that no build made and that has the name of a model. Call it after `dropBuiltTables`.
+ * Refuses to replace a table or view that no build made and that has the name of a model. Call it after
+ * `dropBuiltTables`.
  * @throws ConfigError naming the table or view
  */
 export async function refuseForeignTables(
@@ -74,7 +73,6 @@ export async function createModelTable(
   const target = `${schema}.${quoteIdentifier(name)}`
   if (kind === 'view') {
     await warehouse.run(`create or replace view ${target} as ${storedSql}`)
-    await proveReadable(warehouse, node)
     return null
   }
   // The engine answers with the rows that it wrote.
@@ -82,79 +80,45 @@ export async function createModelTable(
 }
 
 /**
- * Reads a view over answers as a publish does, because answers can have any length and a passed build must be
- * publishable.
- * @throws StorageError if there is not enough memory
+ * @throws OwnSqlError or JobtideError if the header and the select of a model name different columns, or if snapshots
+ * could not hold a column of a model of the user's own
  */
-export async function proveReadable(
-  warehouse: Warehouse,
-  { schema, name, kind, endpoints = [] }: ProjectNode,
-): Promise<void> {
-  if (kind !== 'view' || endpoints.length === 0) return
-  await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
-}
-
-/** @throws JobtideError if the header and the select of a model name different columns */
 export async function refuseOtherColumns(
   warehouse: Warehouse,
   nodes: readonly ProjectNode[],
 ): Promise<void> {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
-    const actual = all.get(node.name) ?? []
-    if (node.isOwn === true) {
-      refuseOwnColumns(node, actual)
-      continue
-    }
-    const selected = actual.map(({ name }) => name)
-    const described = [...node.columns.keys()]
-    const problems = [
-      ...selected.filter((one) => !described.includes(one)).map((one) => `${one} is not described`),
-      ...described.filter((one) => !selected.includes(one)).map((one) => `${one} is not selected`),
-    ]
-    if (problems.length === 0) continue
-    throw new JobtideError(
-      EXIT.defect,
-      `model ${node.name}: header and select differ: ${problems.join(', ')}`,
-      { hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.` },
-    )
+    const problem = problemOf(node, all.get(node.name) ?? [])
+    if (problem === undefined) continue
+    if (node.isOwn === true) throw new OwnSqlError(node.file, problem)
+    throw new JobtideError(EXIT.defect, `model ${node.name}: ${problem}`, {
+      hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.`,
+    })
   }
 }
 
-/**
- * @throws OwnSqlError if snapshots could not hold a column of a model of the user's own, or its header names a missing
- * one
- */
-function refuseOwnColumns(node: ProjectNode, actual: readonly TypedColumn[]): void {
-  const refuse = (problem: string) => new OwnSqlError(node.file, problem)
-  const wrong = actual.find(({ name }) => !/^[a-z]\w*$/i.test(name))
-  if (wrong !== undefined) {
-    throw refuse(
-      `the column ${JSON.stringify(wrong.name)} has no plain name: write \`as …\` behind it`,
-    )
-  }
-  const huge = actual.find(({ type }) => type.endsWith('HUGEINT'))
-  if (huge !== undefined) {
-    throw refuse(
-      `the column ${huge.name} is a ${huge.type}, as sum() gives, which Parquet would round: write cast(… as bigint)`,
-    )
-  }
+function problemOf(node: ProjectNode, actual: readonly TypedColumn[]): string | undefined {
   const { key, columns, partitionByYearOf, isByPerson, values, references } = node
-  const named = [
-    ...key,
-    ...columns.keys(),
-    ...[...values, ...references].map(({ column }) => column),
-    ...(isByPerson ? [PERSON] : []),
-    ...(partitionByYearOf === null ? [] : [partitionByYearOf]),
-  ]
+  const year = partitionByYearOf === null ? [] : [partitionByYearOf]
+  const person = isByPerson ? [PERSON] : []
+  const accepted = [...values, ...references].map(({ column }) => column)
+  const named = [...key, ...columns.keys(), ...accepted, ...person, ...year]
   const missing = named.find((name) => !actual.some((column) => column.name === name))
-  if (missing !== undefined) throw refuse(`the header names ${missing}, which is not selected`)
+  if (missing !== undefined) return `the header names ${missing}, which is not selected`
+  return actual.map((column) => columnProblem(node, column)).find((problem) => problem !== null)
 }
 
-/**
- * Creates an empty table for a computed model, unless it exists with the same columns. A table in another tier is
- * dropped, because it would be found first.
- */
+function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string | null {
+  if (node.isOwn !== true) return node.columns.has(name) ? null : `${name} is not described`
+  if (!/^[a-z]\w*$/i.test(name))
+    return `the column ${JSON.stringify(name)} has no plain name: write \`as …\` behind it`
+  return type.endsWith('HUGEINT')
+    ? `the column ${name} is a ${type}, as sum() gives, which Parquet would round: write cast(… as bigint)`
+    : null
+}
+
+/** Creates an empty table for a computed model, unless it exists with the same columns. */
 export async function createComputedTable(
   warehouse: Warehouse,
   table: ComputedModel,
@@ -168,9 +132,7 @@ export async function createComputedTable(
     [schema, table.name],
   )
   if (there.map((column) => column.name).join() === [...table.columns.keys()].join()) return
-  const elsewhere = TIERS.filter((tier) => tier !== schema)
-  const drops = elsewhere.map((tier) => `drop table if exists ${tier}.${name};`)
-  await warehouse.run(`${drops.join(' ')} create or replace table ${schema}.${name} (${types})`)
+  await warehouse.run(`create or replace table ${schema}.${name} (${types})`)
 }
 
 /** Sets the comments of a table and each of its columns. */

@@ -12,7 +12,6 @@ import type { ProjectNode } from './project.ts'
 
 /** The changes that {@link Temporaries.writeDifference} wrote. */
 export interface Written {
-  /** Rows that it deleted and inserted. */
   readonly rows: number
   /** The years of these rows; null for a row without one, and for all rows if the table has no years. */
   readonly years: readonly (number | null)[]

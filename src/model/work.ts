@@ -5,7 +5,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 import type { Project, ProjectNode } from './project.ts'
-import { withReaders } from './select.ts'
 
 /** The input of a build, and a callback for its progress. */
 export interface BuildWork {
@@ -19,7 +18,6 @@ export interface BuildWork {
   readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
 }
 
-/** One table or view that the build made or left unchanged. */
 export interface BuiltModel {
   readonly name: string
   /** Its rows; null for a view, which stores none, and if nothing changed. */
@@ -29,7 +27,6 @@ export interface BuiltModel {
   readonly durationMs: number
 }
 
-/** The results of a build, before they are committed. */
 export interface BuiltTables {
   readonly models: readonly BuiltModel[]
   readonly outcomes: readonly CheckOutcome[]
@@ -37,16 +34,10 @@ export interface BuiltTables {
   readonly skipped: { readonly models: number; readonly checks: number }
 }
 
-/**
- * Adds the model to an error of the engine; for a model of the user's own the file, the line and the models that read
- * it.
- */
+/** Adds the model to an error of the engine; for a model of the user's own the file and the line. */
 export function namingModel<T>(
-  nodes: readonly ProjectNode[],
   { name, file, isOwn }: ProjectNode,
   work: () => Promise<T>,
 ): Promise<T> {
-  const readers = isOwn === true ? [...withReaders(nodes, [name])].slice(1) : []
-  const hint = readers.length === 0 ? '' : `It is read by ${readers.join(', ')}. `
-  return namingFile(`model ${name}`, { file: isOwn === true ? file : undefined, hint }, work)
+  return namingFile(`model ${name}`, isOwn === true ? file : undefined, work)
 }

@@ -10,7 +10,6 @@ import type { LookupRecord } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 
-/** The request of a pipeline. */
 export interface CollectQuestion {
   readonly pipeline: string
   readonly endpoint: string

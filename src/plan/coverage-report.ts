@@ -22,13 +22,10 @@ import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 
-/** The wanted coverage. */
 export interface Wanted {
   readonly organizations: readonly OrganizationRef[]
   readonly eventTypes: readonly EventType[]
-  /** Its filters; absent for all changes. */
-  readonly filters?: Filters
-  /** How far back, from now. */
+  readonly filters?: Filters | undefined
   readonly window: Window
 }
 
@@ -39,8 +36,7 @@ export function wantedOf(
 ): Wanted {
   const { organizations, eventTypes, filters, window, initialWindow } = question
   const far = window === 'since-last' ? initialWindow : window
-  const wanted = { organizations, eventTypes, window: far }
-  return filters === undefined ? wanted : { ...wanted, filters }
+  return { organizations, eventTypes, filters, window: far }
 }
 
 /** A stretch of detection time that was not looked at. */
@@ -83,7 +79,6 @@ export interface CoverageReport {
   readonly quarantined: number
   /** Organisations with a gap before or between reads. */
   readonly withGaps: number
-  /** The earliest and the latest watermark; null if nothing was read. */
   readonly oldestWatermark: number | null
   readonly newestWatermark: number | null
 }
@@ -181,16 +176,14 @@ function organizationCoverage(
 ): OrganizationCoverage {
   const intervals = coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
-  // Types that were always requested together, usually all of them, share one coverage.
-  const isOne = intervals.every((one) => types.every((type) => one.eventTypes.includes(type)))
   const coveredIn = (among: readonly CoveredInterval[]) =>
-    (isOne ? types.slice(0, 1) : types).map((type) => coverageOf(type, among))
+    types.map((type) => coverageOf(type, among))
   const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
   const byType = coveredIn(intervals)
-  const confirmed = intervals.every(isConfirmed) ? byType : coveredIn(intervals.filter(isConfirmed))
+  const confirmed = coveredIn(intervals.filter(isConfirmed))
   const unread = byType.flatMap((covered, index) => {
     const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
-    const eventTypes = isOne ? types : types.slice(index, index + 1)
+    const eventTypes = types.slice(index, index + 1)
     return unreadBetween(covered, from, nowMs).map((stretch) => {
       return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
     })

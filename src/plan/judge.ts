@@ -28,14 +28,12 @@ export const JUDGEMENT_IDS = [
 ] as const
 export type JudgementId = (typeof JUDGEMENT_IDS)[number]
 
-/** A problem found. */
 export interface Judgement {
   readonly id: JudgementId
   /** Null for the data directory as a whole. */
   readonly pipeline: string | null
   /** One sentence; no personal data. */
   readonly message: string
-  /** The remedy. */
   readonly hint: string
   /** The run that it is about, if any. */
   readonly runId: string | null
@@ -83,7 +81,6 @@ const GRACE_MS = HOUR
 // Younger gaps are left out, because the next run closes them.
 const OLD_GAP_MS = 2 * DAY
 
-/** The state of a run. */
 export function runState(run: RunHistory, working: JudgingOptions['working']): RunState {
   if (run.finished !== null) return run.finished.outcome
   if (working === null) return 'killed'
@@ -91,7 +88,6 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
   return isAnother ? 'killed' : 'running'
 }
 
-/** The state of a pipeline's runs. */
 export interface PipelineRuns {
   /** The last run that was more than a sample. */
   readonly last: RunHistory | null
@@ -118,7 +114,6 @@ export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): P
   }
 }
 
-/** Judges pipelines; an empty list means no problems. */
 export function judge(
   pipelines: readonly JudgedPipeline[],
   history: Pick<PlanHistory, 'runs'>,

@@ -1,6 +1,6 @@
 /**
- * Reads the list of organisations to watch as people keep it: CSV with a header, or one id, URL or slug a line, with a
- * byte order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
+ * Reads the list of organisations to watch as people keep it: CSV with a header, or one id, URL or slug a line. Pure:
+ * text in, references out, every bad line named.
  */
 
 import { parse, type Options } from 'csv-parse/sync'
@@ -132,7 +132,6 @@ function cleaned(cell: string): string {
     .normalize('NFC')
 }
 
-/** A line of a list. */
 export interface Row {
   readonly cells: readonly string[]
   readonly line: number
@@ -178,13 +177,6 @@ function refuseWorkbook(bytes: Uint8Array, file: string): void {
   })
 }
 
-// By the parser's codes.
-const QUOTES: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote before this line is opened and never closed',
-  INVALID_OPENING_QUOTE: 'a quote in the middle of a cell',
-  CSV_INVALID_CLOSING_QUOTE: 'text directly behind a quoted cell',
-}
-
 function parseRows(
   text: string,
   file: string,
@@ -213,11 +205,9 @@ function parseRows(
     return rows
   } catch (error) {
     const { code = '', lines } = Object(error) as { code?: string; lines?: number }
-    const quote = QUOTES[code]
-    const message =
-      quote === undefined
-        ? `${file}: not a list of ${of}: ${messageOf(error)}`
-        : `${file}:${lines}: not a list of ${of}: ${quote}`
+    const message = code.includes('QUOTE')
+      ? `${file}:${lines}: not a list of ${of}: a quote is not closed, or stands within a cell`
+      : `${file}: not a list of ${of}: ${messageOf(error)}`
     throw new ConfigError(message, { hint, cause: error })
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Decides which organisations share a request. A partly filled page costs as much as a full one, so packing avoids
- * them: it puts quiet organisations together, so that most of their batches are empty and free, and active ones so that
- * their events fill whole pages. A month of nights over 9,791 real organisations costs half of what random batches
- * cost. Pure and deterministic.
+ * Decides which organisations share a request. A partly filled page costs as much as a full one, so quiet organisations
+ * go together, so that most of their batches are empty and free, and active ones so that they fill whole pages. A month
+ * of nights over 9,791 real organisations costs half of what random batches cost. Pure and deterministic.
  */
 
 import { sum } from '../support/numbers.ts'
@@ -32,7 +31,6 @@ const REQUEST_COST = 0.001
 // The pages that cutting long batches may add, as a share of all pages.
 const MOST_EXTRA = 0.01
 
-/** The expected charge of a batch, in pages. */
 export function pagesOf(batch: readonly Parcel[], requests: number): number {
   return requests * expectedPages(eventsOf(batch) / requests)
 }

@@ -5,7 +5,6 @@ import { postgresAddressFault } from '../support/postgres-address.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { cronFault, isTimezone } from './due.ts'
 
-/** A text that is not empty. */
 export const text = z.string().min(1)
 
 /** A text in which `faultOf` finds no fault. */
@@ -120,9 +119,7 @@ export const notifySchema = z
     error: 'expected webhook, email or heartbeat',
   })
 
-/** Who gets which notification. */
 export type NotifySpec = z.infer<typeof notifySchema>
-/** The events that a destination can receive. */
 export type Told = NotifySpec['on'][number]
 
 export const databaseSchema = z.strictObject({

@@ -106,22 +106,12 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
-// A run reads its pipeline and all others several times: for its work, its messages, and what is due.
-const parsedBefore = new Map<string, PipelineSpec | CollectSpec>()
-
 /**
  * Parses the text of a pipeline file.
  * @param file name for messages
  * @throws ConfigError that names file, line and what is allowed, for all faults at once
  */
 export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
-  const key = `${file}\n${written}`
-  const spec = parsedBefore.get(key) ?? parse(written, file)
-  parsedBefore.set(key, spec)
-  return spec
-}
-
-function parse(written: string, file: string): PipelineSpec | CollectSpec {
   refuseLarge(written, file)
   const lines = new LineCounter()
   const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error' as const }
@@ -145,17 +135,8 @@ function parse(written: string, file: string): PipelineSpec | CollectSpec {
   }
   const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
-  // One for each place: a text in the place of a list need not be too long as well.
-  const { issues } = parsed.error
-  const firsts = issues.filter(
-    ({ path }, at) => issues.findIndex((other) => samePath(other.path, path)) === at,
-  )
-  const faults = firsts.flatMap((issue) => describe(issue, document, lines, file))
+  const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
-}
-
-function samePath(one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 // Messages that advise users of the parser.

@@ -1,7 +1,6 @@
 /**
  * Makes a plan: which organisations to ask for, how far back, in which batches, and at which expected cost. Pure: the
- * same question, history and time give the same plan, and nothing is sent. All that it knows about the service comes
- * from the journal.
+ * same question, history and time give the same plan.
  */
 
 import {
@@ -25,7 +24,6 @@ import { neededWindow, type WindowQuestion } from './window.ts'
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  /** Its filters; absent asks for all changes. */
   readonly filters?: Filters
   /** Requests in parallel, 1 or more; default 1. It cuts long batches, but does not change what is asked. */
   readonly concurrency?: number

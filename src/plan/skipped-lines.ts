@@ -5,7 +5,6 @@ import type { Logger } from '../support/logger.ts'
 import { countText, numberText } from '../support/numbers.ts'
 
 export interface SkippedLines {
-  /** Name of the file. */
   readonly list: string
   readonly lines: readonly number[]
   /** Lines that name an entry. */
@@ -61,7 +60,6 @@ export function refuseDamaged(skipped: readonly SkippedLines[]): void {
   if (damage !== null) throw new ConfigError(damage.message, { hint: damage.hint })
 }
 
-/** A warning for each list. */
 export function tellSkipped(logger: Logger, skipped: readonly SkippedLines[]): void {
   for (const one of skipped) logger.warn({ reason: skippedText(one) }, 'lines_skipped')
 }

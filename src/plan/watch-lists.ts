@@ -1,8 +1,6 @@
 /**
- * Reads watch-lists: the people and organisations whose changes a user wants to see. People are named by id, page,
- * handle or name, in files as people keep them. Pure: text in, entries out, every bad line named. The macros
- * `page_name` and `plain_name` (sql/macros.sql) unify the spellings of a page or a name, so that lists and data are
- * read the same way.
+ * Reads watch-lists: the people and organisations whose changes a user wants to see. Pure: text in, entries out, every
+ * bad line named. The macros `page_name` and `plain_name` (sql/macros.sql) unify spellings in lists and data.
  */
 
 import { z } from 'zod'
@@ -30,7 +28,6 @@ function someOf<Word extends string>(words: readonly Word[]) {
   return z.array(z.enum(words)).min(1).optional()
 }
 
-/** The shape of one list below `watch:`. */
 const watchListSchema = z.strictObject({
   name: z
     .string()
@@ -51,7 +48,6 @@ const watchListSchema = z.strictObject({
   ),
 })
 
-/** The shape of `watch:` in a pipeline file. */
 export const watchSchema = z.array(watchListSchema).superRefine((lists, context) => {
   for (const [index, { name, people, organizations }] of lists.entries()) {
     const refuse = (path: (string | number)[], message: string) => {
@@ -151,7 +147,6 @@ function asWritten(
     : { kind: 'handle', listedAs: written.replace(/^@/, '') }
 }
 
-/** The entries of a list of organisations. */
 export function watchedOrganizations({ organizations }: OrganizationList): WatchEntry[] {
   return organizations.map(({ by, value }, index) => ({
     entry: index + 1,

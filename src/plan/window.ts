@@ -11,7 +11,6 @@ export type Window = number | 'all'
 export interface WindowQuestion {
   readonly eventTypes: readonly EventType[]
   readonly window: Window | 'since-last'
-  /** The window of an organisation that was never covered. */
   readonly initialWindow: Window
   /** Hours before the watermark that are read again. */
   readonly overlapHours: number

@@ -11,7 +11,7 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import { refuseOlderList } from '../load/leave-out.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadProgress } from '../load/load.ts'
-import type { LoadReport } from '../load/merger.ts'
+import type { LoadReport } from '../load/merge-chunk.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildOptions, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'

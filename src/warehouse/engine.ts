@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import type * as Client from '@duckdb/node-api'
 import type { DuckDBValue } from '@duckdb/node-api'
 import type Accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
-import type { SqlParameters, SqlValue } from './rows.ts'
+import type { SqlList, SqlParameters } from './rows.ts'
 
 export type {
   DuckDBConnection,
@@ -41,7 +41,7 @@ function load(): typeof Client {
 }
 
 /** Turns values, and lists of them, into the engine's. */
-export function toEngine(values: readonly (SqlValue | readonly SqlValue[])[]): DuckDBValue[] {
+export function toEngine(values: SqlList): DuckDBValue[] {
   const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
   return values.map((value) => {
     if (value instanceof Uint8Array) return new DuckDBBlobValue(value)

@@ -20,13 +20,11 @@ export async function appendRows(
   if (columns.length > 0) await warehouse.append(table, Object.fromEntries(columns))
 }
 
-/** The parameters of a statement, by place or by name. */
-export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlValue>>
+/** The parameters of a statement by place: values, and lists of at least one value. */
+export type SqlList = readonly (SqlValue | readonly SqlValue[])[]
 
-/** A planned statement: takes values or lists of them, returns rows by column. */
-export type Prepared<Value> = (
-  parameters: readonly (SqlValue | readonly SqlValue[])[],
-) => Promise<Readonly<Record<string, readonly Value[]>>>
+/** The parameters of a statement, by place or by name. */
+export type SqlParameters = SqlList | Readonly<Record<string, SqlValue>>
 
 /** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
 export interface ResultTable {

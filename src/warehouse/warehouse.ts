@@ -30,7 +30,7 @@ import {
 } from './engine.ts'
 import { NEWER_HINT, asWarehouseError, hasNoLocks } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
-import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
+import type { ResultTable, RowStream, SqlList, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
 /** An open warehouse with one connection: statements run one after another. */
@@ -150,17 +150,13 @@ async function connectWhenFree(path: string, options: WarehouseOptions): Promise
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {
   try {
     const instance = await engine().DuckDBInstance.fromCache(path, engineSettings(options))
-    return new OpenWarehouse(options, instance, await newConnection(instance, options), true)
+    const connection = await instance.connect()
+    const limit = quoteText(spillLimitFor(options))
+    await connection.run(`set timezone = 'UTC'; set max_temp_directory_size = ${limit}`)
+    return new OpenWarehouse(options, instance, connection)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
-}
-
-async function newConnection(instance: DuckDBInstance, options: WarehouseOptions) {
-  const connection = await instance.connect()
-  const limit = quoteText(spillLimitFor(options))
-  await connection.run(`set timezone = 'UTC'; set max_temp_directory_size = ${limit}`)
-  return connection
 }
 
 /**
@@ -183,32 +179,17 @@ class OpenWarehouse {
   readonly #options: WarehouseOptions
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
-  readonly #closesFile: boolean
   #closed = false
 
-  constructor(
-    options: WarehouseOptions,
-    instance: DuckDBInstance,
-    connection: DuckDBConnection,
-    closesFile: boolean,
-  ) {
+  constructor(options: WarehouseOptions, instance: DuckDBInstance, connection: DuckDBConnection) {
     this.path = options.path
     this.#options = options
     this.#instance = instance
     this.#connection = connection
-    this.#closesFile = closesFile
-  }
-
-  /** Another connection to the same file, with temporary tables of its own; to be closed before this one. */
-  async connect(): Promise<Warehouse> {
-    const connection = await this.#guard(() => newConnection(this.#instance, this.#options))
-    const another = new OpenWarehouse(this.#options, this.#instance, connection, false)
-    await searchTiers(another)
-    return another
   }
 
   /** Runs one or more statements and returns nothing. */
-  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+  async run(sql: string, parameters: SqlList = []): Promise<void> {
     // Without parameters the engine runs all statements at once; with some, it plans each of them in a call of its own.
     const values = parameters.length === 0 ? undefined : toEngine(parameters)
     await this.#guard(() => this.#connection.run(sql, values))
@@ -222,31 +203,20 @@ class OpenWarehouse {
   /**
    * Runs one statement and returns its single number: 0 for null or no row; for a change, the number of changed rows.
    */
-  async number(sql: string, parameters: readonly SqlValue[] = []): Promise<number> {
+  async number(sql: string, parameters: SqlList = []): Promise<number> {
     return Number((await this.#read(sql, parameters)).getRowsJS()[0]?.[0] ?? 0)
   }
 
   /** As `all`, by column: for many rows, where an object for each row would cost more than the statement. */
   async columns<Value>(
     sql: string,
-    parameters: readonly SqlValue[] = [],
+    parameters: SqlList = [],
   ): Promise<Readonly<Record<string, readonly Value[]>>> {
     return (await this.#read(sql, parameters)).getColumnsObjectJS() as Record<string, Value[]>
   }
 
-  /** Plans one statement, to be run many times; each run returns its rows by column. */
-  async prepare<Value>(sql: string): Promise<Prepared<Value>> {
-    const prepared = await this.#guard(() => this.#connection.prepare(sql))
-    return (parameters) =>
-      this.#guard(async () => {
-        prepared.bind(toEngine(parameters))
-        const rows = await prepared.runAndReadAll()
-        return rows.getColumnsObjectJS() as Record<string, Value[]>
-      })
-  }
-
   /** Runs one statement for display. */
-  async table(sql: string, parameters: readonly SqlValue[] = []): Promise<ResultTable> {
+  async table(sql: string, parameters: SqlList = []): Promise<ResultTable> {
     const reader = await this.#read(sql, parameters)
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
@@ -331,12 +301,11 @@ class OpenWarehouse {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
 
-  /** Closes the connection, and with the first one the file and its lock. Closing twice is fine. */
+  /** Closes the connection, and with it the file and its lock. Closing twice is fine. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#connection.closeSync()
-    if (!this.#closesFile) return
     this.#instance.closeSync()
     removeSpillFolder(this.#options)
   }

@@ -40,10 +40,7 @@ describe('a list of titles', () => {
     ['\n \n', 'list: there is no title in it'],
     ['title\n', 'list: there is no title in it'],
     ['id,title\n1,VP, Sales\n', 'list:2: 3 cells, but the first line names 2 columns'],
-    [
-      'id,title\n1,"VP\n',
-      'not a list of rows: a quote before this line is opened and never closed',
-    ],
+    ['id,title\n1,"VP\n', 'not a list of rows: a quote is not closed, or stands within a cell'],
   ])('%j is refused: %s', (text, message) => {
     expect(() => parseTitles(Buffer.from(text), 'list')).toThrow(message)
   })

@@ -47,24 +47,6 @@ describe('a page of 5 MB', () => {
     expect(await warehouse.number('select sum(length(title)) from joiners')).toBe(5_000_440)
     warehouse.close()
   }, 60_000)
-
-  it('does not hide why the previous merge failed', async () => {
-    const large = aPage([wireEvent({ title: 'x'.repeat(5_000_000) })], { page: 2 })
-    const journal = await aJournal((writer) => {
-      startRun(writer, [aBatch()])
-      for (const { record, body } of [aPage([wireEvent()]), large]) writer.write(record, body)
-    })
-    const warehouse = await memory()
-    const { transaction } = warehouse
-    warehouse.transaction = (work) =>
-      transaction.call(warehouse, async () => {
-        await work()
-        throw new Error('why it failed')
-      }) as never
-    // The first chunk has a batch, a page and its event.
-    const loading = load({ warehouse, journal, chunkEvents: 3 })
-    await expect(loading).rejects.toThrow('why it failed')
-  })
 })
 
 /** Loads a journal with these segments into a warehouse, and returns both with the report of the load. */

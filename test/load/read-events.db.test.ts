@@ -3,9 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
-import { eventColumns } from '../../src/load/read-events.ts'
-import { EventReaders } from '../../src/load/read-events.ts'
-import type { PageBody } from '../../src/load/read-events.ts'
+import { eventColumns, readPages, ReadingNotes, type PageBody } from '../../src/load/read-events.ts'
 import { loadSql } from '../../src/load/rows.ts'
 import { Suppression, personHash } from '../../src/load/suppression.ts'
 import { receivedJson } from '../../src/support/json.ts'
@@ -178,14 +176,11 @@ async function readInSets(
   pages: readonly PageBody[],
   suppression: Suppression,
 ): Promise<Outcome> {
-  const readers = await EventReaders.open(warehouse, suppression)
-  await readers.read(pages.slice(0, 2))
-  if (pages.length > 2) await readers.read(pages.slice(2))
-  const notes = await readers.end()
-  const rows = await warehouse.all<Record<string, unknown>>(
-    'select * exclude (nth, position, is_read, fields, run_id) from jobtide_load.sightings',
-  )
-  await readers.close()
+  const notes = new ReadingNotes()
+  await warehouse.run(loadSql('staging'))
+  await readPages(warehouse, pages.slice(0, 2), suppression, notes)
+  if (pages.length > 2) await readPages(warehouse, pages.slice(2), suppression, notes)
+  const rows = await warehouse.all('select * exclude (run_id) from staged_sightings')
   return {
     sightings: lines(rows),
     rejects: lines(
@@ -224,36 +219,11 @@ describe('events read in sets', () => {
     const titles = ['Engineer', ...odd, null]
     const events = titles.map((title) => wireEvent({ title }))
     const { record, body } = aPage(events)
-    await warehouse.run("attach ':memory:' as jobtide_load")
-    await warehouse.run(loadSql('sightings') + loadSql('reading'))
-    const insertPages = await warehouse.prepare(loadSql('read_events'))
-    await insertPages([[0], ['run'], [new Date()], [Buffer.from(body)]])
+    await warehouse.run(loadSql('staging'))
+    const pages = [[0], ['run'], [new Date()], [Buffer.from(body)]]
+    await warehouse.run(loadSql('read_events'), pages)
     expect(record.events).toBe(5)
-    expect(
-      await warehouse.all(
-        'select is_read, count(*)::int as n from jobtide_load.sightings group by 1',
-      ),
-    ).toEqual([{ is_read: true, n: 5 }])
-  })
-
-  it('leave no connection open if one cannot be prepared', async () => {
-    const warehouse = await memory()
-    let isClosed = false
-    const connection = {
-      run: () => Promise.reject(new Error('out of memory')),
-      close: () => void (isClosed = true),
-    }
-    const refusing = {
-      number: () => warehouse.number('select 1'),
-      run: (sql: string) => warehouse.run(sql),
-      connect: () => Promise.resolve(connection),
-    } as unknown as Warehouse
-    const nobody = new Suppression({ key, people: [], pages: [], events_before: null }, [])
-    const readers = await EventReaders.open(refusing, nobody)
-    const { record, body } = aPage([wireEvent()])
-    await readers.read([{ record, body: Buffer.from(body) }])
-    await expect(readers.end()).rejects.toThrow('out of memory')
-    await readers.close()
-    expect(isClosed).toBe(true)
+    const read = 'select is_read, count(*)::int as n from page_events group by 1'
+    expect(await warehouse.all(read)).toEqual([{ is_read: true, n: 5 }])
   })
 })

@@ -1,4 +1,4 @@
-/** Lists of config/ that models read: pseudo-employers, and decisions on transfers. */
+/** Lists of config/ that models read: groups, pseudo-employers, and decisions on transfers. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,6 +6,8 @@ import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
+  organizationGroups,
+  organizationGroupsSchema,
   pseudoEmployers,
   pseudoEmployersOf,
   pseudoEmployersSchema,
@@ -35,33 +37,17 @@ describe('names of pseudo-employers', () => {
 
   it.each([
     ['Self-Employed', 'self_employed'],
-    ['Freelance', 'self_employed'],
-    ['Independent Consultant', 'self_employed'],
     ['Selbständig', 'self_employed'],
-    ['Freiberufler', 'self_employed'],
     ['Auto-entrepreneur', 'self_employed'],
-    ['Autónomo', 'self_employed'],
     ['フリーランス', 'self_employed'],
-    ['自由职业', 'self_employed'],
-    ['Stealth Startup', 'hidden'],
     ['Stealth Mode Start-up', 'hidden'],
     ['Stealth AI Startup', 'hidden'],
-    ['Stealth', 'hidden'],
     ['Confidential', 'hidden'],
-    ['CONFIDENTIAL COMPANY', 'hidden'],
     ['Career Break', 'none'],
-    ['Retired', 'none'],
-    ['Unemployed', 'none'],
-    ['Sabbatical', 'none'],
-    ['Looking for opportunities', 'none'],
     ['Actively seeking new opportunities', 'none'],
-    ['Im Ruhestand', 'none'],
     ['Arbeitssuchend', 'none'],
     ['En recherche d’emploi', 'none'],
-    ['Jubilado', 'none'],
-    ['Em busca de novas oportunidades', 'none'],
     ['На пенсии', 'none'],
-    ['求職中', 'none'],
     // Real firms of these names.
     ['Freelancer.com', null],
     ['Stealth Monitoring', null],
@@ -112,6 +98,49 @@ describe('names of pseudo-employers', () => {
   })
 })
 
+describe('groups of organisations', () => {
+  const MEMBER = 'members: [{ organization: o, kind: main }]'
+  it.each([
+    ['name: a, members: [{ organization: o, kind: boss }]', '2: groups.0.members.0.kind'],
+    [
+      'name: a, members: [{ organization: o, kind: alias, from: 2020-13-01 }]',
+      '2: groups.0.members.0.from',
+    ],
+    [
+      'name: a, members: [{ organization: o, kind: alias, from: 2020-02-01, to: 2020-01-01 }]',
+      '2: groups.0.members.0.to: it is before',
+    ],
+    [
+      `name: a, ${MEMBER} }\n- { name: a, members: [{ organization: p, kind: main }]`,
+      '3: groups.1.name: there are two',
+    ],
+    [
+      `name: a, ${MEMBER} }\n- { name: b, ${MEMBER}`,
+      '3: groups.1.members.0.organization: o is in another group at that time',
+    ],
+    [
+      'name: a, members: [{ organization: o, kind: main }, { organization: o, kind: alias }]',
+      '2: groups.0.members.1.organization: o is in this group already',
+    ],
+  ])('refuses %j, naming line and key', (group, message) => {
+    const text = `groups:\n- { ${group} }`
+    expect(() => parseYaml(text, 'groups.yaml', organizationGroupsSchema)).toThrow(
+      `groups.yaml:${message}`,
+    )
+  })
+
+  it('an organisation may be in one group after another', () => {
+    const text = `groups:
+- { name: a, members: [{ organization: o, kind: acquisition, to: 2020-01-01 }] }
+- { name: b, members: [{ organization: o, kind: acquisition, from: 2020-01-02 }] }`
+    expect(parseYaml(text, 'groups.yaml', organizationGroupsSchema).groups).toHaveLength(2)
+  })
+
+  it('ships with none', () => {
+    expect(organizationGroups()).toEqual([])
+  })
+})
+
 describe('decisions on transfers', () => {
   it.each([
     ['from: a, to: b', '2: transfers.0.is_transfer'],
@@ -136,6 +165,12 @@ describe('decisions on transfers', () => {
 
 describe('JSON Schemas for editors describe every key of', () => {
   it.each([
+    [
+      'organization-groups',
+      'Groups of organisations that belong together',
+      organizationGroupsSchema,
+      7,
+    ],
     ['pseudo-employers', 'Names of employers that are none', pseudoEmployersSchema, 4],
     ['transfers', 'Decisions on candidates for transfers', transferDecisionsSchema, 5],
   ] as const)('config/%s.yaml', async (name, title, shape, keys) => {

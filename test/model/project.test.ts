@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runOrder, tablesRead } from '../../src/model/project.ts'
+import { readsOf, runOrder } from '../../src/model/project.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 
@@ -9,12 +9,9 @@ beforeAll(async () => {
 })
 afterAll(() => warehouse.close())
 
-async function reads(sql: string): Promise<string[]> {
-  const [row] = await warehouse.all<{ tree: string }>(
-    'select json_serialize_sql(cast($1 as varchar)) as tree',
-    [sql],
-  )
-  return tablesRead(row?.tree ?? '', 'model tested')
+async function reads(sql: string) {
+  const refuse = (_: unknown, problem: string) => new Error(problem)
+  return (await readsOf(warehouse, [{ sql }], refuse)).get(sql)
 }
 
 describe('tables a model reads', () => {
@@ -62,9 +59,9 @@ describe('tables a model reads', () => {
   })
 
   it.each([
-    ['two selects', 'select 1; select 2', 'model tested must be exactly one select'],
-    ['another statement', 'drop table a', 'model tested: Only SELECT'],
-    ['a syntax error', 'selec 1', 'model tested: syntax error'],
+    ['two selects', 'select 1; select 2', 'a file is one select, not 2'],
+    ['another statement', 'drop table a', 'Only SELECT'],
+    ['a syntax error', 'selec 1', 'syntax error'],
   ])('refuses %s', async (_, sql, message) => {
     await expect(reads(sql)).rejects.toThrow(message)
   })

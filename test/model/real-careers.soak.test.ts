@@ -6,11 +6,7 @@ import { buildModels } from '../../src/model/build.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { careersIn, careersOf } from './careers-reference.ts'
 import { expectGroupTables } from './groups-reference.ts'
-import {
-  backfillMedians,
-  expectSurvivalTables,
-  fillWithFewerJoinings,
-} from './survival-reference.ts'
+import { expectSurvivalTables } from './survival-reference.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { realEvents, realEventsPath } from './real-events.ts'
 
@@ -60,13 +56,6 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     const sizes = await expectSurvivalTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(20_000)
     expect(sizes.filled).toBeGreaterThan(3_000)
-  }, 240_000)
-
-  it('fill vacancies just as fast if every fourth joining is not seen', async () => {
-    const { ofFilled: all } = await backfillMedians(warehouse)
-    await fillWithFewerJoinings(warehouse)
-    const { ofFilled: fewer } = await backfillMedians(warehouse)
-    expect(Math.abs(Number(fewer) / Number(all) - 1)).toBeLessThan(0.1)
   }, 240_000)
 })
 

@@ -2,16 +2,13 @@
  * Deals across nights: the move of one person can turn the moves of others into transfers. Also the groups in config/.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { format } from 'prettier'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { buildModels } from '../../src/model/build.ts'
 import { readChecks } from '../../src/model/checks.ts'
-import { organizationGroups, organizationGroupsSchema } from '../../src/model/config-lists.ts'
+import { organizationGroupsSchema } from '../../src/model/config-lists.ts'
 import { readProject } from '../../src/model/project.ts'
-import { packageRoot, sqlFolder } from '../../src/support/assets.ts'
+import { sqlFolder } from '../../src/support/assets.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { contentsOf, insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
@@ -137,59 +134,6 @@ groups:
         { profile_id: 'years later', organization_group: 'globex', kind: 'acquisition' },
       ])
     })
-  })
-
-  const MEMBER = 'members: [{ organization: o, kind: main }]'
-  it.each([
-    ['name: a, members: [{ organization: o, kind: boss }]', '2: groups.0.members.0.kind'],
-    [
-      'name: a, members: [{ organization: o, kind: alias, from: 2020-13-01 }]',
-      '2: groups.0.members.0.from',
-    ],
-    [
-      'name: a, members: [{ organization: o, kind: alias, from: 2020-02-01, to: 2020-01-01 }]',
-      '2: groups.0.members.0.to: it is before',
-    ],
-    [
-      `name: a, ${MEMBER} }\n- { name: a, members: [{ organization: p, kind: main }]`,
-      '3: groups.1.name: there are two',
-    ],
-    [
-      `name: a, ${MEMBER} }\n- { name: b, ${MEMBER}`,
-      '3: groups.1.members.0.organization: o is in another group at that time',
-    ],
-    [
-      'name: a, members: [{ organization: o, kind: main }, { organization: o, kind: alias }]',
-      '2: groups.0.members.1.organization: o is in this group already',
-    ],
-  ])('refuses %j, naming line and key', (group, message) => {
-    const text = `groups:\n- { ${group} }`
-    expect(() => parseYaml(text, 'groups.yaml', organizationGroupsSchema)).toThrow(
-      `groups.yaml:${message}`,
-    )
-  })
-
-  it('an organisation may be in one group after another', () => {
-    const text = `groups:
-- { name: a, members: [{ organization: o, kind: acquisition, to: 2020-01-01 }] }
-- { name: b, members: [{ organization: o, kind: acquisition, from: 2020-01-02 }] }`
-    expect(parseYaml(text, 'groups.yaml', organizationGroupsSchema).groups).toHaveLength(2)
-  })
-
-  it('ships with none', () => {
-    expect(organizationGroups()).toEqual([])
-  })
-
-  it('have a JSON Schema for editors that describes every key', async () => {
-    const schema = {
-      title: 'Groups of organisations that belong together',
-      ...z.toJSONSchema(organizationGroupsSchema, { io: 'input' }),
-    }
-    const text = await format(JSON.stringify(schema), { parser: 'json', printWidth: 100 })
-    const path = join(packageRoot, 'config', 'organization-groups.schema.json')
-    if (process.env['UPDATE'] === '1') writeFileSync(path, text)
-    expect(readFileSync(path, 'utf8')).toBe(text)
-    expect(text.match(/"description"/g)).toHaveLength(7)
   })
 })
 

@@ -1,4 +1,4 @@
-/** The first run of this version on a data directory that 0.12 left. Skipped where there is no /proc: README.md says why. */
+/** The first commands of this version on a data directory that 0.12 left. Skipped where there is no /proc: README.md says why. */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,24 @@ import { siteOf } from './fixtures.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
-it.skipIf(!existsSync('/proc/self/cwd'))(
+const HAS_PROC = existsSync('/proc/self/cwd')
+
+it.skipIf(!HAS_PROC).each([
+  ['0.11.0', 'one-erased'],
+  ['0.12.0', 'nobody-erased'],
+] as const)(
+  'a warehouse of %s with %s is rebuilt from the journal for 0 credits, and says so in one line',
+  async (version, erased) => {
+    const site = await siteOf(version, erased)
+    const { stderr } = done(await site.call('build'))
+    expect(stderr.match(/warehouse_rebuilt_from_the_journal/g)).toHaveLength(1)
+    expect(stderr).toContain('0 credits were spent')
+    expect(site.simulator.account().requests).toBe(0)
+    expect(done(await site.call('build')).stderr).not.toContain('rebuilt')
+  },
+)
+
+it.skipIf(!HAS_PROC)(
   'drops the empty tables of endpoints that were never asked, and publishes without them',
   async () => {
     const site = await siteOf('0.12.0', 'nobody-erased')

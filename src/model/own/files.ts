@@ -17,7 +17,6 @@ import {
 } from '../../warehouse/catalog.ts'
 import { SqlError, naming } from '../../warehouse/errors.ts'
 
-/** An error in a model or check of the user's own. */
 export class OwnSqlError extends ConfigError {
   /** @param place the file, with its line if known, such as `models/mine.sql:7` */
   constructor(place: string, problem: string, hint = '', cause?: unknown) {
@@ -29,7 +28,6 @@ export class OwnSqlError extends ConfigError {
   }
 }
 
-/** One file: a model or a check. */
 interface OwnSelect {
   readonly name: string
   /** Such as `checks/mine.sql`. */
@@ -46,6 +44,9 @@ export interface OwnFiles {
   readonly hashes: ReadonlyMap<string, string>
 }
 
+// The last semicolon, and the comments behind it.
+const END = /;\s*(?:--[^\n]*(?:\n\s*|$))*$/
+
 /** Whether there are models, checks or lists in the folder of a project. */
 export function holdsOwn(folder: string): boolean {
   return (
@@ -56,7 +57,7 @@ export function holdsOwn(folder: string): boolean {
 
 /**
  * Reads the models, checks and lists in the folder of a project.
- * @throws ConfigError for a file that is not one select, has a name that is taken, or that other accounts may write
+ * @throws ConfigError for a file that has a name that is taken, or that other accounts may write
  */
 export function readOwnFiles(folder: string): OwnFiles {
   const hashes = new Map<string, string>()
@@ -82,7 +83,8 @@ export function readOwnFiles(folder: string): OwnFiles {
         .toString()
         .replace(/^\uFEFF/, '')
         .replaceAll('\r\n', '\n')
-      return { path, file, name, sql: statementIn(text, file) }
+      // Its line numbers are those of the file.
+      return { path, file, name, sql: `${text.replace(END, '').trimEnd()}\n` }
     })
   const models = read('models').map(({ path, file, sql }) => {
     const model = parseModelFile(path, sql, (problem) => new OwnSqlError(file, problem), true)
@@ -117,48 +119,10 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
   )
 }
 
-// Strings, quoted names, comments and blanks as a whole; everything else character by character.
-const TOKEN =
-  /[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|\s+|[^]/g
-
-/** The only select of a file, without its final semicolon; its line numbers are those of the file. */
-function statementIn(text: string, file: string): string {
-  let end: number | null = null
-  let code = ''
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
-    const isBlank = /^(?:--|\/\*|\s)/.test(token)
-    if (token === ';') end ??= index
-    else if (end === null) code += isBlank ? ' ' : token
-    else if (!isBlank)
-      throw new OwnSqlError(
-        placeOf(file, text, index),
-        'a second statement begins here, and a file is one select',
-      )
-  }
-  if (/\{[{%]/.test(code.replaceAll(/'[^']*'/g, ''))) {
-    throw new OwnSqlError(
-      file,
-      'it is a template, and Jobtide runs plain SQL',
-      'Name tables as they are: `from joiners` in place of `from {{ ref("joiners") }}`. ',
-    )
-  }
-  const [, word] = /^[\s(]*(\w*)/.exec(code) ?? []
-  if (!/^(?:select|with|from|values)$/i.test(word ?? '')) {
-    const found = code.trim() === '' ? 'it has no statement' : `it begins with ${word}`
-    throw new OwnSqlError(file, `${found}, but a file must be one select`)
-  }
-  return `${text.slice(0, end ?? text.length).trimEnd()}\n`
-}
-
-/** A place in a file, with its line. @param at of the character in `text`, from 0 */
-export function placeOf(file: string, text: string, at: number): string {
-  return `${file}:${text.slice(0, at).split('\n').length}`
-}
-
 /** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
 export async function namingFile<T>(
   what: string,
-  { file, hint = '' }: { readonly file: string | undefined; readonly hint?: string },
+  file: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   if (file === undefined) return naming(what, work)
@@ -168,6 +132,6 @@ export async function namingFile<T>(
     if (!(error instanceof SqlError)) throw error
     // Every statement puts this SQL on its first line, so line numbers match.
     const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
-    throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, hint, error)
+    throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, '', error)
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Adds the user's own models and checks after Jobtide's, in run order. `ops.build_state` records the files of the last
- * build by a hash of their bytes, so that new, edited and removed files are noticed.
+ * Adds the user's own models and checks after Jobtide's, in run order, and compares their files with the last build.
  */
 
-import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { ConfigError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { didYouMean } from '../../support/nearest.ts'
 import { useOwnLists } from '../../support/own-lists.ts'
@@ -11,26 +10,12 @@ import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
-import {
-  runOrder,
-  syntaxTrees,
-  tablesRead,
-  withSchemas,
-  type Project,
-  type ProjectNode,
-} from '../project.ts'
-import {
-  OwnSqlError,
-  placeOf,
-  readListsOnly,
-  readOwnFiles,
-  refuseTaken,
-  type OwnFiles,
-} from './files.ts'
+import { readsOf, runOrder, withSchemas, type Project, type ProjectNode } from '../project.ts'
+import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
-/** A pipeline whose models Spark builds cannot have the user's own models; it may have lists. @param own how many there are */
+/** A pipeline whose models Spark builds may have the user's own lists, but no models and checks. @param own their number */
 export function refuseOnSpark(own: number): void {
   if (own === 0) return
   throw new ConfigError(
@@ -60,8 +45,7 @@ export async function withOwn(
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
-  await refuseTakenNames(warehouse, files.models.filter(isNew), project)
-  const reads = await readsOf(warehouse, files, project)
+  const reads = await readsOfFiles(warehouse, files, project)
   const shipped = new Map(project.nodes.map((node) => [node.name, node]))
   const nodes = inOrder(
     files.models.map((model) => {
@@ -111,75 +95,39 @@ function withLists(fingerprint: string, { lists }: OwnFiles): string {
 function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
   const own = new Set(found.map(({ name }) => name))
   const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
-  try {
-    return runOrder(found, [...existing])
-  } catch (error) {
-    if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
-    throw new ConfigError(error.message, { hint: 'Nothing was built.', cause: error })
-  }
+  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
+  return runOrder(found, [...existing], refuse)
 }
 
-/** The tables that the select of each file reads. */
-async function readsOf(
+/**
+ * The tables that each file reads. @throws OwnSqlError if it is not one select, or reads a table that does not exist
+ */
+async function readsOfFiles(
   warehouse: Warehouse,
   { models, checks }: OwnFiles,
   { nodes }: Project,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const selects = [...models, ...checks.map((check) => ({ ...check, isByPerson: false }))]
-  const treeOf = await syntaxTrees(warehouse, selects)
+  const selects = [...models, ...checks]
+  const readBy = await readsOf(warehouse, selects, ({ file, sql }, problem, position) => {
+    const line = position === null ? '' : `:${sql.slice(0, position).split('\n').length}`
+    return new OwnSqlError(`${file}${line}`, problem)
+  })
   const tables = [...nodes, ...loadedTables, ...models].map(({ name }) => name)
-  return new Map(
-    selects.map((select) => {
-      const { file, sql } = select
-      const reads = parsedReads(treeOf(sql), select)
-      const missing = reads.find((name) => !tables.includes(name) && !name.startsWith('ops.'))
-      if (missing === undefined) return [file, reads]
-      const problem = `it reads ${missing}, but there is no such table`
-      throw new OwnSqlError(file, problem, didYouMean(missing, tables))
-    }),
-  )
-}
-
-function parsedReads(
-  tree: string,
-  { file, sql, isByPerson }: { file: string; sql: string; isByPerson: boolean },
-): string[] {
-  const parsed = JSON.parse(tree) as { error: boolean; error_message?: string; position?: string }
-  if (parsed.error) {
-    const { position, error_message: problem = '' } = parsed
-    if (position === undefined) throw new OwnSqlError(file, `a file is one select: ${problem}`)
-    throw new OwnSqlError(placeOf(file, sql, Number(position)), problem)
+  const found = selects.map(({ file, sql }): [string, readonly string[]] => {
+    const named = readBy.get(sql) ?? []
+    const reads = named.map((name) => nameInTier(name) ?? name.replace(/^core\./, ''))
+    const missing = reads.find((name) => !tables.includes(name) && !name.startsWith('ops.'))
+    if (missing === undefined) return [file, reads]
+    const problem = `it reads ${missing}, but there is no such table`
+    throw new OwnSqlError(file, problem, didYouMean(missing, tables))
+  })
+  for (const { file, sql, isByPerson } of models) {
+    // Only tables named without a schema can be limited to changed people.
+    const isQualified = /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i
+    if (!isByPerson || !isQualified.test(sql.replaceAll(/--.*/g, ''))) continue
+    const problem =
+      'with `-- incremental_by:` it names tables without a schema: role_spells in place of detail.role_spells'
+    throw new OwnSqlError(file, problem)
   }
-  // Only tables named without a schema can be limited to changed people.
-  if (
-    isByPerson &&
-    /\b(?:main|detail|service|core)"?\s*\.\s*"?\w+/i.test(sql.replaceAll(/--.*/g, ''))
-  ) {
-    throw new OwnSqlError(
-      file,
-      'with `-- incremental_by:` it names tables without a schema: role_spells in place of detail.role_spells',
-    )
-  }
-  return tablesRead(tree, file).map((name) => nameInTier(name) ?? name.replace(/^core\./, ''))
-}
-
-/** @throws OwnSqlError for a model with the name of a function or of a table of the schema */
-async function refuseTakenNames(
-  warehouse: Warehouse,
-  models: OwnFiles['models'],
-  { macros }: Project,
-): Promise<void> {
-  if (models.length === 0) return
-  const rows = await warehouse.all<{ name: string }>(
-    `select table_name as name from information_schema.tables
-     where table_catalog = current_database() and table_schema = 'ops'`,
-  )
-  const functions = [...macros.matchAll(/^create or replace macro (\w+)/gm)]
-  const taken = new Set([
-    ...rows.map(({ name }) => name),
-    ...functions.map(([, name]) => name ?? ''),
-  ])
-  for (const { name, file } of models) {
-    refuseTaken(file, name, name.endsWith('_as_known_on') ? new Set([name]) : taken)
-  }
+  return new Map(found)
 }

@@ -1,8 +1,7 @@
 /** Exports everything known about one person, for a subject access request. */
 
 import { openJournal } from '../../journal/journal.ts'
-import { partsNaming } from '../../load/cut-answers.ts'
-import { cutEvents } from '../../load/cut-events.ts'
+import { eventsOn, partsNaming } from '../../load/cut-bodies.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
@@ -80,11 +79,10 @@ function receivedOf(
       }
       if (record.kind !== 'page_received') continue
       const { run_id, request_id, at } = record
-      cutEvents(frame.payload(), (event) => {
-        if (!peopleIn(event).includes(profileId)) return false
+      for (const event of eventsOn(frame.payload())) {
+        if (!peopleIn(event).includes(profileId)) continue
         events.push({ run_id, request_id, received_at: isoInstant(at), event })
-        return false
-      })
+      }
     }
   }
   return { events, answers }

@@ -1,10 +1,42 @@
 /**
- * Removes people from an endpoint's answer: from a list the item that names them, such as one of 25 people found by a
- * search; if they are named outside a list, the whole answer. Pure.
+ * Removes people from received bodies: from a page their events; from a list of an answer the item that names them,
+ * such as one of 25 people found by a search; if an answer names them outside a list, all of it. Pure.
  */
 
+import { parseJson } from '../api/schemas.ts'
 import type { CutBody } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
+
+/** The events on a page, each as sent. */
+export function eventsOn(body: Buffer): readonly unknown[] {
+  const { data } = Object(parseJson(body)) as { readonly data?: unknown }
+  return Array.isArray(data) ? data : []
+}
+
+/** Cuts the events for which `isCut` returns true out of the body of a page; null if there are none. */
+export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
+  const events = eventsOn(body)
+  if (!events.some(isCut)) return null
+  // A value that is nested too deeply can be read but not written, so it goes as well.
+  const goes = events.map((event) => isCut(event) || !isWritable(event))
+  const page = { ...Object(parseJson(body)), data: events.filter((_, at) => goes[at] === false) }
+  const members = Object.entries(page).filter(([, value]) => isWritable(value))
+  return {
+    body: Buffer.from(JSON.stringify(Object.fromEntries(members))),
+    places: [...goes.keys()].filter((at) => goes[at]),
+    events: events.length,
+  }
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value)
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
 
 /** Whether a text, without escapes, names a person who is not kept. @param member the member with this value */
 export type IsNamed = (text: string, member?: string) => boolean

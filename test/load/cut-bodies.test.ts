@@ -1,8 +1,8 @@
-/** The rest of an answer that names an erased person. */
+/** The rest of a page with cut events, and of an answer that names an erased person. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cutAnswer } from '../../src/load/cut-answers.ts'
+import { cutAnswer, cutEvents } from '../../src/load/cut-bodies.ts'
 
 const isAnn = (text: string) => text.includes('Ann Lee')
 const cut = (answer: unknown) => {
@@ -55,5 +55,25 @@ describe('an answer that names a person', () => {
         expect(JSON.stringify(left)).not.toContain('Ann Lee')
       }),
     )
+  })
+})
+
+describe('a page', () => {
+  const cutNumber = (number: number) => (event: unknown) => event === number
+
+  it('loses 1 of 3 events and keeps the others and its members, and is null if none is cut', () => {
+    const body = Buffer.from('\uFEFF{ "data" : [ 1.5 , 2 ,\n "[2" ], "x":{"data":[2]} }')
+    const cut2 = cutEvents(body, cutNumber(2))
+    expect(cut2?.body.toString()).toBe('{"data":[1.5,"[2"],"x":{"data":[2]}}')
+    expect([cut2?.places, cut2?.events]).toEqual([[1], 3])
+    expect(cutEvents(body, cutNumber(1))).toBeNull()
+  })
+
+  it('keeps no earlier list of the same name, and nothing that cannot be written again', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const body = Buffer.from(`{"data":[1,"Ann"],"data":[1,${deep},2,2],"more":${deep}}`)
+    const cut1 = cutEvents(body, cutNumber(1))
+    expect(cut1?.body.toString()).toBe('{"data":[2,2]}')
+    expect([cut1?.places, cut1?.events]).toEqual([[0, 1], 4])
   })
 })
