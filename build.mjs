@@ -64,6 +64,8 @@ keepParsedLists()
 await import('./dist/titles/compare.js')
 const { keepAll } = await import('./dist/titles/kept.js')
 keepAll()
+const { keepReads } = await import('./dist/model/project.js')
+await keepReads()
 // Without it each command compiles what it runs.
 await keepCode().catch((error) => process.stderr.write(`no code is kept: ${error.message}\n`))
 
