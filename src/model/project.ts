@@ -134,7 +134,11 @@ async function readsWithKept(warehouse: Warehouse, named: readonly NamedSql[]) {
 export async function keepReads(): Promise<void> {
   await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
     const checks = readChecks(join(sqlFolder, 'checks'))
-    const reads = await readsWithKept(warehouse, [...computedModels, ...readModelFiles(), ...checks])
+    const reads = await readsWithKept(warehouse, [
+      ...computedModels,
+      ...readModelFiles(),
+      ...checks,
+    ])
     const entries = [...reads].map(([sql, names]) => [sha256Hex(sql), names])
     writeFileSync(KEPT, JSON.stringify(Object.fromEntries(entries)))
   })
