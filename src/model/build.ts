@@ -82,6 +82,7 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly selected: readonly string[] | null
   /** The user's own models whose files are gone; their tables were dropped. */
   readonly dropped: readonly string[]
+  /** Names of the checks; all passed. */
   readonly checks: readonly string[]
   readonly durationMs: number
 }

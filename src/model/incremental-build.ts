@@ -33,6 +33,7 @@ import {
   commentOn,
   createModelTable,
   dropBuiltTables,
+  proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
 } from './tables.ts'
@@ -63,6 +64,7 @@ class IncrementalBuild {
   readonly #changed = new Set<string>()
   /** For tables that snapshots may hold, the years in which rows changed; null if unknown. */
   readonly #noted = new Map<string, readonly (number | null)[] | null>()
+  /** The models by person, by name. */
   readonly #byPerson: ReadonlyMap<string, ProjectNode>
   /** A temporary table with one row for each person whose events or rows changed; SQL. */
   #people = ''
@@ -113,6 +115,7 @@ class IncrementalBuild {
     return { models, outcomes, skipped: { models: skipped, checks: skippedChecks } }
   }
 
+  /** Finds the changes before this build. */
   async #noteInputs(): Promise<void> {
     const { warehouse, project } = this.#work
     const people = await this.#findPeople()
@@ -174,6 +177,7 @@ class IncrementalBuild {
       return rows
     }
     if (node.kind === 'view') {
+      await proveReadable(warehouse, node)
       this.#noteChange(node, null)
       return 0
     }
@@ -187,6 +191,7 @@ class IncrementalBuild {
     return rows
   }
 
+  /** Whether a model can be refreshed for changed people alone. */
   #isByPeople({ isByPerson, reads }: ProjectNode): boolean {
     const { nodes } = this.#work.project
     // A title means the same for everyone, so a new row there changes nothing for people who did not change.

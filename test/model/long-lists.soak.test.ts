@@ -69,3 +69,29 @@ describe('answers with 1,200 items in each list', () => {
     expect(rows).toEqual(VIEWS.map((view) => [view, ITEMS]))
   })
 })
+
+it('a delivery of 40 MB that cannot be read in 64 MiB ends the build with 9 instead of the publish', async () => {
+  const warehouse = await memoryWarehouse({ threads: 1, memoryLimit: '1GiB' })
+  onTestFinished(() => warehouse.close())
+  const changes = Array.from({ length: 40 }, (_, nth) => ({
+    event_id: `e${nth}`,
+    change_summary: 'x'.repeat(1_000_000),
+  }))
+  await warehouse.append('answers', {
+    request_id: ['delivery'],
+    run_id: [null],
+    endpoint: [SIGNAL_DELIVERY],
+    lookup_key: ['delivery'],
+    subject: [''],
+    page: [1],
+    outcome: ['found'],
+    received_at: [new Date(AT)],
+    body: [JSON.stringify({ job_id: 'sig-1', changes })],
+  })
+  const build = () => buildModels(warehouse, { buildId: 'large', builtAt: new Date(AT) })
+  await warehouse.run(`set memory_limit = '64MiB'`)
+  await expect(build()).rejects.toMatchObject({ exitCode: 9 })
+  await warehouse.run(`set memory_limit = '2GiB'`)
+  await build()
+  expect(await warehouse.number('select count(*) from person_activities')).toBe(40)
+})
