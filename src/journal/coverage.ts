@@ -1,6 +1,6 @@
 /**
- * What was read of an organisation, for each question: the intervals of detection time that were read to their end, and
- * how many events came. history.ts makes them of finished batches. Pure.
+ * The intervals of detection time that were read to their end for an organisation, by question, and how many events
+ * came. history.ts makes them of finished batches. Pure.
  */
 
 import { DAY } from '../support/units.ts'

@@ -22,7 +22,7 @@ import {
   lookedDays,
 } from './coverage.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
-import type { HeldRun } from './loss.ts'
+import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
 import {

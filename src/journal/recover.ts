@@ -10,16 +10,8 @@ import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
-import {
-  JournalLossError,
-  SegmentSummary,
-  checkSegments,
-  damagesOf,
-  fileState,
-  lossText,
-  withoutKept,
-  type Damage,
-} from './loss.ts'
+import { SegmentSummary, lossText, withoutKept } from './held.ts'
+import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
   type JournalDamagedError,

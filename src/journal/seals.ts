@@ -29,7 +29,7 @@ import {
   systemCode,
 } from '../support/errors.ts'
 import { crc32Hex } from '../support/hash.ts'
-import type { HeldRun } from './loss.ts'
+import type { HeldRun } from './held.ts'
 
 const VERSION = 1
 const HEADER = `jobtide seals ${VERSION}`

@@ -45,6 +45,8 @@ export async function openService(
       const one = { path: request.url ?? '', body }
       asked.push(one)
       const [status, answer, headers] = replyTo(one)
+      // Each answer takes a while: no two are received at the same time.
+      site.clock.nowMs += 100
       response.writeHead(status, { date: new Date(site.clock.nowMs).toUTCString(), ...headers })
       response.end(JSON.stringify(answer))
     })
