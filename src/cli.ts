@@ -7,20 +7,6 @@ if (major < 20 || (major === 20 && minor < 19)) {
     `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org; cron and systemd may find another one than your shell does: give the full path there.\n`,
   )
   process.exitCode = 2
-} else if (isFolderGone()) {
-  process.stderr.write(
-    'jobtide: the current folder no longer exists\n  → Change to another folder, because relative paths start there. Nothing was changed.\n',
-  )
-  process.exitCode = 2
 } else {
   void import('./cli/bundle.ts')
-}
-
-function isFolderGone() {
-  try {
-    process.cwd()
-    return false
-  } catch {
-    return true
-  }
 }
