@@ -85,7 +85,6 @@ export async function planCommand(
         }),
       ],
     ],
-    notes: openRun === null ? [] : openRunNotes(openRun),
     values: {
       organizations: plan.organizations,
       duplicates,
@@ -209,6 +208,8 @@ function jobValues(job: Job, spent: number): object {
 
 function openRunFacts(run: OpenRun): Fact[] {
   const { batchesLeft, creditsBought, creditsToCome, pagesAtLeast, restPlannedAgain } = run
+  const batches = countText(batchesLeft, 'batch')
+  const rest = restPlannedAgain ? ', and plans the rest again' : ''
   const least = `at least ${countText(pagesAtLeast, 'page')}`
   const toCome =
     creditsToCome === null
@@ -216,19 +217,10 @@ function openRunFacts(run: OpenRun): Fact[] {
       : `about ${aboutText(creditsToCome)} credits, ${least}`
   const isDone = batchesLeft === 0 && !restPlannedAgain
   return facts({
+    'open run': `${run.runId}: the next run reads ${batches} of it on${rest}; all figures are of what is left`,
     bought: `${countText(creditsBought, 'credit')} so far, never again`,
     'to come': isDone ? 'nothing: the next run only finishes this one' : toCome,
   })
-}
-
-function openRunNotes(run: OpenRun): string[] {
-  const { batchesLeft: batches, pagesOfThemBought: pages } = run
-  if (batches === 0) return [`run ${run.runId} is open: all of it is bought`]
-  const rest = run.restPlannedAgain ? ', and plans the rest again' : ''
-  return [
-    `run ${run.runId} is open: the next run reads ${countText(batches, 'batch')} of it on${rest};`,
-    `  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought. All figures are of what is left`,
-  ]
 }
 
 function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {
