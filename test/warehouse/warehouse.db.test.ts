@@ -147,12 +147,13 @@ it.each([
     'IO Error: Cannot open file "/nowhere/scratch/x.parquet": No space left on device',
     'jobtide.duckdb: the disk is full (ENOSPC)',
   ],
-  ...['TransactionContext Error: Failed to commit', 'Error: Failure while replaying WAL file "w"'].map(
-    (text) => [
-      `${text}: failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).`,
-      'the disk has no room next to',
-    ],
-  ),
+  ...[
+    'TransactionContext Error: Failed to commit',
+    'Error: Failure while replaying WAL file "w"',
+  ].map((text) => [
+    `${text}: failed to offload data block of size 256.0 KiB (0 bytes/0 bytes used).`,
+    'the disk has no room next to',
+  ]),
 ])('is exit 9 instead of damage or a defect: %s', (text, message) => {
   expect(asWarehouseError(new Error(text), 'jobtide.duckdb')).toMatchObject({
     name: 'StorageError',
