@@ -7,9 +7,9 @@
 --   organization_id: The organisation that was joined.
 --   organization_name: Its name as written.
 --   month_start_on: First day of the month, UTC.
---   joiners: People who joined in it, without side roles and transfers.
---   managers: Those of them whose title manages people.
---   has_executives: yes where one of them joined as VP or in the C-suite.
+--   joiners: People who joined in that month, without side roles and transfers.
+--   managers: Joiners whose title manages people.
+--   has_executives: yes if one of them joined as VP or in the C-suite.
 --
 -- An example model to change. As in dbt, one file is one select and makes the table of its name. It is
 -- plain SQL: name tables as they are, without ref(). Each build makes it after Jobtide's own models, in the same transaction,
