@@ -11,7 +11,7 @@ import { knownBackups } from '../run/backup/backup-target.ts'
 import { oneOffJob, type Job, type OneOffOptions } from '../run/job.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { readNamedFile, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, type JobtideError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { countText, numberText } from '../support/numbers.ts'
@@ -98,19 +98,21 @@ export async function findCommand(
   const collection = collectOnce(`find-${what}`, endpoint, request, asked)
   if (dryRun) return collectionReport(context, jobOf(context, collection, options), collection)
   const before = file === undefined ? null : listBefore(file, search)
-  const { run, problem, read } = await ask(context, collection, options, async (warehouse, key) => {
+  const answered = await ask(context, collection, options, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const rows = await warehouse.all<FoundRow>(sql, [key])
     const bodies = await bodiesOf(warehouse, key)
     return {
       found: rows.map((row) => ({ ...row, url: linkOf(row.url) })),
       pages: bodies.length,
-      isCut: hasMore(collection.declared, request, bodies),
+      ...extentOf(collection.declared, request, bodies),
       notFilters: [...new Set(bodies.flatMap((body) => filterErrorsIn(body)))],
     }
   })
+  const { run, read } = answered
   const { found, notFilters, isCut } = read
   const { credits } = run.extract
+  const problem = answered.problem ?? unreadable(read.items, found.length)
   // An incomplete result never replaces a list.
   const isWhole = problem === null
   if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
@@ -148,8 +150,18 @@ export async function findCommand(
   }
 }
 
-/** Whether the last page of a list asks for another one. */
-function hasMore(declared: Endpoint, request: LookupRequest, pages: readonly unknown[]): boolean {
+/** The problem of a list whose items all lack what identifies them: an empty result would mean that nothing fits. */
+function unreadable(items: number, found: number): JobtideError | null {
+  if (items === 0 || found > 0) return null
+  return new JobtideError(
+    EXIT.unavailable,
+    `the service sent ${countText(items, 'item')} that Jobtide cannot read`,
+    { hint: 'The answer is kept. Read it again later with --refresh-days 0.' },
+  )
+}
+
+/** How many items the pages of a list have, and whether the last page asks for another one. */
+function extentOf(declared: Endpoint, request: LookupRequest, pages: readonly unknown[]) {
   let itemsBefore = 0
   let next: unknown = null
   for (const [at, body] of pages.entries()) {
@@ -158,7 +170,7 @@ function hasMore(declared: Endpoint, request: LookupRequest, pages: readonly unk
     itemsBefore += read.items
     next = read.next
   }
-  return next !== null
+  return { items: itemsBefore, isCut: next !== null }
 }
 
 // A list that is kept is not read on: its items have moved since.

@@ -205,6 +205,18 @@ describe('find', () => {
     expect(again).toMatchObject({ exitCode: 0, document: { added: 0, removed: 0 } })
   })
 
+  it('exits with 5 and keeps the list if none of 3 items has an id', async () => {
+    const site = openSearches()
+    await site.find('companies', ...PAGES)
+    const list = site.list()
+    site.clock.nowMs += 2 * DAY
+    const data = { items: [7, null, { nothing: true }], total: 3, total_pages: 1 }
+    const answer = await site.find('companies', [200, { status: 'ok', data, credit_used: 5 }])
+    expect(answer.exitCode).toBe(5)
+    expect(answer.text).toContain('kept')
+    expect(site.list()).toBe(list)
+  })
+
   it('names 2 filters that the service does not recognise if nothing is found, objects as JSON', async () => {
     const site = openSearches()
     const filter_errors = ['nowhere', { location: 'nowhere' }, 'nowhere']
