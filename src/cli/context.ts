@@ -18,13 +18,8 @@ import { packageVersion } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
-import {
-  createLogger,
-  lineForPeople,
-  type LogLevel,
-  type Logger,
-  type Scrubber,
-} from '../support/logger.ts'
+import { createLogger, lineForPeople } from '../support/logger.ts'
+import type { LogLevel, Logger, Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
