@@ -2,7 +2,7 @@
  * Two limits on the pace of requests: our own, and the service's counter. All times are milliseconds on the monotonic
  * clock.
  *
- * Ours is strict: at most so many requests in any window, as the service counts them, and evenly spaced. The service
+ * Ours is strict: at most this many requests in any window, as the service counts them, and evenly spaced. The service
  * counts a request on arrival: after it was sent, and at the latest when it was answered. So a request occupies the
  * window longer than the window itself, by as much as its round trip exceeded the shortest known one.
  *
@@ -35,7 +35,7 @@ const SURE_SHARE = 0.01
 const LONGEST_HOLD_MS = SECOND
 // How late a request may be sent without delaying the next one, because timers fire some milliseconds late.
 const CATCH_UP_MS = 50
-// Until so many round trips are known, even the shortest may include opening its connection, and be too long.
+// Until this many round trips are known, even the shortest may include opening its connection, and be too long.
 const ROUND_TRIPS_TO_TRUST = 20
 
 /**

@@ -129,7 +129,8 @@ export async function findCommand(
         'no filter': notFilterText(notFilters),
         more:
           isMore &&
-          `not read: this list ends after page ${numberText(read.pages)}; ${moreBy(read.pages, pages)}`,
+          // A list that is kept is not read on: its items have moved since.
+          `not read: this list ends after page ${numberText(read.pages)}; --pages N --refresh-days 0 reads more, from page 1`,
         'not written': !isWhole && before === null && file,
         kept: !isWhole && before !== null && `${file}, as it was`,
         written: isWhole && file && `${file}${changesText}`,
@@ -171,13 +172,6 @@ function extentOf(declared: Endpoint, request: LookupRequest, pages: readonly un
     next = read.next
   }
   return { items: itemsBefore, isCut: next !== null }
-}
-
-// A list that is kept is not read on: its items have moved since.
-function moreBy(read: number, allowed: number): string {
-  return allowed > read
-    ? `--refresh-days 0 reads it again, up to page ${numberText(allowed)}`
-    : '--pages N --refresh-days 0 reads more, from page 1'
 }
 
 export interface SuggestOptions extends OneOffOptions {

@@ -25,12 +25,7 @@ import { neverPublished } from '../publish/retention.ts'
 import { withScratch, type Step } from '../publish/scratch.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
-import {
-  verifySnapshot,
-  type Finding,
-  type VerifyOptions as SnapshotToVerify,
-  type VerifyReport,
-} from '../publish/verify.ts'
+import { verifySnapshot, type Finding, type VerifyReport } from '../publish/verify.ts'
 import { proveBackup } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
@@ -130,7 +125,7 @@ async function proving<T>(
   context: Context,
   url: string,
   options: VerifyOptions,
-  prove: (of: SnapshotToVerify) => Promise<T>,
+  prove: (of: Parameters<typeof verifySnapshot>[0]) => Promise<T>,
 ): Promise<T> {
   const { progress, stop: signal } = context
   const { destination, snapshotId } = splitSnapshotUrl(url)

@@ -74,7 +74,7 @@ export function runReport(run: RunReport, erasure: ErasureState | null = null): 
           left: leftBehindText(run.leftBehind),
           'to read':
             run.unread > 0 &&
-            `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run goes on`,
+            `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run continues`,
           charges: counted(extract.unexpectedCharges, 'page', UNEXPECTED),
           cut: counted(extract.listsCut, 'list', LIST_CUT),
           'no filter': notFilterText(extract.filterErrors),

@@ -144,7 +144,7 @@ function tell(
   else output.note(`schedule: ${event.replaceAll('_', ' ')}: ${about}`)
 }
 
-/** Runs a pipeline in a process of its own, to its end. */
+/** Runs a pipeline in its own process, to its end. */
 function runChild(
   { directory, startedWith, stop, output }: Context,
   pipeline: string,

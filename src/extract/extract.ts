@@ -43,7 +43,7 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
 const DISORDERED =
   'more than a fifth of its events came on two pages, again when it was read once more'
 
-// If no batch was read to its end, so many organisations that are not coverable are the service's fault.
+// If no batch was read to its end, that many uncoverable organisations are the fault of the service.
 const NOT_COVERABLE_MAX = 2
 
 const NOT_TRACKED = 'company not tracked'

@@ -11,7 +11,7 @@ import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
-// A batch with so many pages may have more than the service counts.
+// A batch with this many pages may have more than the service counts.
 const WIDE_FROM = 64
 // 499,950 events of one organisation in one day. Not the last page itself, because a service may cut an endless list
 // there.

@@ -33,7 +33,7 @@ export interface PaidRequest {
   readonly credits: number
   /** Statuses other than 200 that `read` knows. */
   readonly statuses?: readonly number[]
-  /** Whether the run continues without its answer after so many tries; absent: its error ends the run. */
+  /** Whether the run continues without its answer after this many tries; absent: its error ends the run. */
   readonly isGivenUp?: (failed: FailedAttempt, tries: number) => boolean
 }
 

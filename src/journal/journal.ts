@@ -51,7 +51,7 @@ export interface Journal {
   check(depth?: 'ends' | 'bytes'): JournalState
   /** Closes what a killed process left open; see recoverSegments. Default: `refuse`. */
   recover(losses?: 'refuse' | 'accept'): string[]
-  /** A writer with a segment of its own. Nothing is on the disk until the first record. */
+  /** A writer with its own segment. Nothing is on the disk until the first record. */
   writer(): JournalWriter
 }
 

@@ -120,7 +120,7 @@ function faultOf(
 // Chosen. Real lists repeat up to 7 % of their events.
 const REPEATS_SHARE = 0.2
 
-/** Whether so many events came on two pages that others may be on none, because the order changed between requests. */
+/** Whether the order changed so much between requests that events may be on no page: many came on two. */
 export function isDisordered({ read, events }: BatchHistory): boolean {
   return sum(read.map(({ repeats }) => repeats)) > events * REPEATS_SHARE
 }

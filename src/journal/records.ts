@@ -175,7 +175,7 @@ export interface PageReceived extends OfAnswer<'page_received'> {
    */
   readonly foreign?: readonly string[]
   /**
-   * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
+   * Events that were removed from the body since, because they are not kept. All else in this header, `body_sha256`
    * included, is of the page as it was received and billed; only the keys in `keys` are empty for them.
    */
   readonly erased?: number
@@ -214,7 +214,7 @@ export interface AnswerReceived extends OfAnswer<'answer_received'> {
   readonly erased?: number
 }
 
-/** A delivery of a signal, taken out of the inbox. Payload: the body as received. */
+/** A delivery of a signal, moved from the inbox. Payload: the body as received. */
 export interface DeliveryReceived extends Of<'delivery_received'> {
   /** A ULID: a delivery that is loaded twice counts once. */
   readonly delivery_id: string

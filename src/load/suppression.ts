@@ -1,6 +1,6 @@
 /**
  * The suppression list: erased people, by keyed hashes of their ids, and the day before which events are not kept. The
- * service goes on sending such events; `load` leaves them out. Losing the list would bring people back, so a MAC proves
+ * service keeps sending such events; `load` leaves them out. Losing the list would bring people back, so a MAC proves
  * it, and journal, certificates and snapshots (src/publish/guard.ts) know that there was one, and how new it was.
  */
 

@@ -37,7 +37,7 @@ export function ratesOf(
 // the public events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a
 // month.
 const DISPERSION = 1.25
-// Counts beyond so many standard deviations are ignored.
+// Counts beyond this many standard deviations are ignored.
 const REACH = 5
 // A logistic curve with this steepness equals the normal distribution within 0.01.
 const STEEPNESS = 1.702

@@ -166,7 +166,7 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   const why = finished.message === null ? '' : `: ${finished.message}`
   const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code}${why}`
   const hint = isStop(code)
-    ? `It was stopped on purpose; ${again} goes on with it.`
+    ? `It was stopped on purpose; ${again} continues it.`
     : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
   return { id: 'last_run_failed', message, hint, runId, since }
 }

@@ -22,7 +22,7 @@ export interface PackingChoices {
    * one.
    */
   readonly requests: number
-  /** Requests in parallel, 1 or more: so many batches should be read in parallel. */
+  /** Requests in parallel, 1 or more: the number of batches to read in parallel. */
   readonly workers: number
 }
 

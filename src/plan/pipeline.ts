@@ -100,7 +100,7 @@ export const collectSchema = z.strictObject({
     .min(1)
     .max(3650)
     .default(30)
-    .describe('An answer that is so many days old, or fewer, is not requested again.'),
+    .describe('An answer that is this many days old, or fewer, is not requested again.'),
 })
 
 export type PipelineSpec = z.infer<typeof pipelineSchema>

@@ -126,7 +126,7 @@ export function applyActions(
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
-  // A commit has no order of its own: the files that it adds exist afterwards.
+  // A commit has no order: the files that it adds exist afterwards.
   for (const { remove } of actions) {
     if (remove === undefined) continue
     files.delete(remove.path)

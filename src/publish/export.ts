@@ -30,7 +30,7 @@ import {
 import type { Step } from './scratch.ts'
 
 /**
- * Above so many rows a table is split by year, so that a night rewrites only the years that it changed. A million rows
+ * Above this many rows a table is split by year, so that a night rewrites only the years that it changed. A million rows
  * in one file take 2.4 s of CPU; in 23 years 5.8 s, and 0.5 s on a night that changed one. It becomes one file again
  * only at half the limit; otherwise it might switch every night.
  */

@@ -118,7 +118,7 @@ function anotherJournal(before: StoredManifest, now: Source | StoredManifest, de
   // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
   const advice =
     made?.credits.total === 0 && made.coverage.organizations === 0
-      ? 'A restored warehouse has no journal of its own: to continue there, publish once with --adopt-destination.'
+      ? 'A restored warehouse has no journal: to continue there, publish once with --adopt-destination.'
       : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
   return refusal(
     before,

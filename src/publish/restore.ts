@@ -26,7 +26,7 @@ export interface RestoreOptions {
   readonly snapshot: { readonly store: ObjectStore; readonly manifest: Manifest }
   /** The warehouse file to make. The caller holds the lock of its folder. */
   readonly path: string
-  /** A folder of its own: emptied before, removed after. */
+  /** Used by this alone: emptied before, removed after. */
   readonly scratchFolder: string
   /** Sets the comments of the tables of models, as a build would; called when all are filled. */
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>

@@ -36,7 +36,7 @@ export interface GcOptions {
   /** Unreferenced objects go when they are older than the pointer by more than this, in milliseconds. Default: a day. */
   readonly olderThanMs?: number
   readonly logger: Logger
-  /** Stops between two requests; the next collection goes on. */
+  /** Stops between two requests; the next collection continues. */
   readonly signal?: AbortSignal
 }
 

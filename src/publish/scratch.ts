@@ -15,7 +15,7 @@ export interface Step {
   readonly name: string
 }
 
-/** Runs `work` with a folder of its own: emptied before, removed after. */
+/** Runs `work` with its own folder: emptied before, removed after. */
 export async function withScratch<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     rmSync(folder, { recursive: true, force: true })

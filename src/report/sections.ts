@@ -95,7 +95,7 @@ export function trendsSection({ trends, organizations, attrition, year }: Report
     html`<p class="note">
       The organisations with most changes. Above, the share that left in the twelve months to each
       month, with its range, on one scale for all; until there is a rate, how many joined and left.
-      Below, the headcount, on a scale of its own that begins at 0: people who were seen, and an
+      Below, the headcount, on its own scale, which begins at 0: people who were seen, and an
       estimate of those who never changed anything, or the number on the organisation's page.
     </p>`,
     groups.length === 0

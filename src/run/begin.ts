@@ -38,7 +38,7 @@ export interface BegunRun {
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['quarantined']
-  /** Pages paid for in batches of an earlier run that are planned again; they are kept and loaded all the same. */
+  /** Pages paid for in batches of an earlier run that are planned again; they are still kept and loaded. */
   readonly leftBehind: number
 }
 

@@ -107,7 +107,7 @@ export function refuseFileName(option: string, path: string, hint: string): void
 
 /**
  * Refuses to write `what` where Jobtide keeps its own files.
- * @param allowed a folder of its own for just that
+ * @param allowed the folder for just that
  * @throws ConfigError
  */
 export function refuseOwnPlace(

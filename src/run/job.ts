@@ -47,7 +47,7 @@ interface Allowances {
 /** The overrides of the command line; absent values come from the file. */
 export interface Overrides extends Partial<Allowances>, LossChoices {
   readonly organizations?: string
-  /** Only so many organisations, from the beginning of the list. */
+  /** Only this many organisations, from the beginning of the list. */
   readonly limit?: number
   readonly days?: Window
   readonly credits?: number

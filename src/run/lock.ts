@@ -145,7 +145,7 @@ function readHolder(path: string) {
 function refuseUnsafe(dataDir: string): void {
   const { root, journal, warehouse } = dataDirectory(dataDir)
   if (!existsSync(root)) return
-  // A folder that no Jobtide worked in yet, such as that of a project, may have a `reports` of its own.
+  // A folder that no Jobtide worked in yet, such as that of a project, may have its own `reports`.
   const foreign = readdirSync(root).find((name) => REMOVED.test(name))
   const isOurs =
     existsSync(warehouse) || existsSync(join(root, LOCK_FOLDER)) || listSegments(journal).length > 0

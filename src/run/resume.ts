@@ -114,7 +114,7 @@ function namesOf(history: History, organizations: readonly OrganizationRef[]): S
 export type OpenRun = NonNullable<ReturnType<typeof remainingPlan>>['openRun']
 
 /**
- * Finds the open run that the next one goes on with, and plans only what is left of it.
+ * Finds the open run that the next one continues, and plans only what is left of it.
  * @param plan of a run that begins from nothing
  * @returns null where the next run would begin so; else the plan of what is left, its pages those to come
  */

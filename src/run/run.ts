@@ -253,7 +253,7 @@ async function finish(
 ): Promise<RunEnd> {
   const { job, command, world, session, store, seconds } = parts
   const { warehouse } = session
-  // The bought pages are backed up before anything is derived from them; loading goes on where that fails.
+  // The bought pages are backed up before anything is derived from them; loading continues where that fails.
   const notBackedUp =
     job.backups.length === 0
       ? null

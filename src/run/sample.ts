@@ -14,7 +14,7 @@ import type { RunWorld } from './stages.ts'
 export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
 
 /**
- * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline goes on with the others.
+ * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline continues with the others.
  * @param count how many of the batches that are not read yet, 2 or more: one gives no range
  * @returns also what a sample shows that needs more pages than the budget allows
  * @throws JobtideError as a run does

@@ -149,7 +149,7 @@ const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
 
 /**
  * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
- * wrote it goes on working.
+ * wrote it still works.
  * @returns what the warehouse was loaded from, and how much its schema lacks, where it can be read
  */
 async function refuseUnreadable(
@@ -199,7 +199,7 @@ export function withSession<T>(
         return await work({ ...parts, backups: places })
       } finally {
         warehouse.close()
-        // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
+        // Closing seals the segment, which a full disk refuses; the lock is still given back.
         await writer.close()
         lock.refuseLost()
         // A run that was refused wrote nothing, and leaves the directory as it was.

@@ -299,7 +299,7 @@ export function openTarget(
   { clock, s3Endpoint, directory }: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
   access: 'read' | 'write' = 'write',
 ): Promise<ObjectStore> {
-  // A folder of its own is for other readers; one in the data directory is as private as all there.
+  // A separate folder is for other readers; one in the data directory is as private as all there.
   const modes = isWithin(directory.root, to) ? null : usersModes()
   return openStore(to, {
     clock,

@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'keys and values',
 }
 
-/** For the option `error` of a parse: the message of an issue whose schema has no words of its own. */
+/** For the option `error` of a parse: the message of an issue whose schema has no words for it. */
 export const plainly = words(true)
 /** As {@link plainly}, for what the service sent: it shows no text of it, which may name a person. */
 export const plainlyOfOthers = words(false)

@@ -40,7 +40,7 @@ interface Role {
   readonly isWhole: boolean
 }
 
-/** Whether a standing is a post of its own: manager and up. */
+/** Whether a standing is itself a post: manager and up. */
 function isPost({ level }: Standing): boolean {
   return rankRanges[level].lowest >= rankRanges.manager.lowest
 }

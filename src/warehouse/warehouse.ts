@@ -190,7 +190,7 @@ class OpenWarehouse {
 
   /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: SqlList = []): Promise<void> {
-    // Without parameters the engine runs all statements at once; with some, it plans each of them in a call of its own.
+    // Without parameters the engine runs all statements in one call; with some, it plans each in a separate call.
     const values = parameters.length === 0 ? undefined : toEngine(parameters)
     await this.#guard(() => this.#connection.run(sql, values))
   }

@@ -77,7 +77,7 @@ describe('a signal', () => {
       expect(existsSync(join(snapshots, 'latest.json'))).toBe(false)
       const status = await site.call(['status', site.pipeline])
       expect(status.stdout).toMatch(
-        /It was stopped on purpose; `jobtide run \S+` goes on with\s+it/,
+        /It was stopped on purpose; `jobtide run \S+` continues\s+it/,
       )
 
       const { credits } = site.simulator.account()

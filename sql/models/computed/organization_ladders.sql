@@ -1,4 +1,4 @@
--- grain: One row per organisation whose titles are read by a ladder of its own.
+-- grain: One row per organisation whose titles are read by their own ladder.
 -- key: organization_id
 -- tier: detail
 -- purpose: The ladder of config/ladders.yaml that applies to each organisation; all others use the standard one.

@@ -35,7 +35,7 @@
 -- references: event_key -> job_change_events.event_key
 -- columns:
 --   event_key: Stable hash of the event's natural key.
---   track: main, or side for board members, advisers and the like; each has stints of its own.
+--   track: main, or side for board members, advisers and the like; each has its own stints.
 --   is_second: True for the part of a change of title between a main job and a side role that concerns the side role.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.

@@ -193,7 +193,7 @@ class FolderStore implements ObjectStore {
     }
   }
 
-  // A file has no version of its own: the hash of its bytes stands for one.
+  // A file has no version: the hash of its bytes stands for one.
   async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
     const path = this.localPath(key)
     const read = () => (this.#find(key) && undefinedIfMissing(() => readFileSync(path))) ?? null

@@ -57,7 +57,7 @@ export async function openBackup(
 }
 
 /**
- * Refuses, before anything is bought, published or taken out of the inbox, a place that keeps another journal or knows
+ * Refuses, before anything is bought, published or moved from the inbox, a place that keeps another journal or knows
  * more than this one. A place that cannot be reached stops nothing: the journal is written first, and the backup fails
  * with an error.
  * @param within the destination of the snapshots, where it is open to be written

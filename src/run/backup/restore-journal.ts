@@ -4,7 +4,7 @@
  *     segments, proved ▶ what keeps erased people out ▶ list of seals ▶ the segments get their place
  *
  * A journal that is gone gets its place in one step, so no command works with half of it; of a journal that is here, the list of
- * seals says what is still lost. Killed at any point, the command goes on where it was.
+ * seals says what is still lost. Killed at any point, the command continues where it was.
  */
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'

@@ -57,7 +57,7 @@ export type Certificate = ReturnType<typeof certify>
 
 /** A certificate, and what no file tells. */
 export interface Erasure extends Certificate {
-  /** The people who were not found, except those of an earlier erasure that this one goes on with. */
+  /** The people who were not found, except those of an earlier erasure that this one continues. */
   readonly notHere: readonly string[]
   /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
   readonly begunAt: number | null

@@ -36,7 +36,7 @@ export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0,
   onProgress({ stage: 'forget', name, done, total })
 }
 
-/** How an erasure searches for `markers`; with a folder of its own, because searching needs no lock. */
+/** How an erasure searches for `markers`; with its own folder, because searching needs no lock. */
 export function searchIn(
   world: ErasureWorld,
   name: string,
@@ -208,7 +208,7 @@ export function allOf(reports: readonly SearchReport[]): SearchReport {
 
 export interface SearchOptions {
   readonly markers: readonly Marker[]
-  /** A folder of its own: emptied before, removed after. */
+  /** Used by this alone: emptied before, removed after. */
   readonly scratchFolder: string
   readonly signal?: AbortSignal
   readonly onFile?: (done: number, total: number) => void
@@ -447,7 +447,7 @@ export function unsearchedIn(unsearched: SearchReport['unsearched']): string[] {
 
 /**
  * A sentence for each file or object that still names a person. Those of another data directory below `root`, such as that
- * of the demo, are one: an erasure there is a command of its own.
+ * of the demo, are one: an erasure there is a separate command.
  */
 export function remainingIn(root: string, matches: readonly string[]): string[] {
   const sentences = matches.map((path) => {
