@@ -311,7 +311,7 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
     const hint = '→ the next run asks again; correct or remove the ones that the service refuses'
     return ['not answered', [...firstTexts(found, QUARANTINED_SHOWN), hint]]
   }
-  const others = unknownList === null ? ', the others went on' : ''
+  const others = unknownList === null ? ', the others continued' : ''
   return [
     'quarantined',
     [

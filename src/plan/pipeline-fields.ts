@@ -110,7 +110,7 @@ export const notifySchema = z
       .describe('Mail as plain text.'),
     heartbeat: urlSchema
       .optional()
-      .describe(`An address that gets a GET after each run that ends with 0. ${URL_TEXT}`),
+      .describe(`An address that gets a GET after each run that exits with 0. ${URL_TEXT}`),
     on: toldSchema
       .default(['failure', 'budget', 'stale', 'recovered'])
       .describe('The events to report, each once.'),

@@ -342,7 +342,7 @@ async function loadBought(
   const { job, command, world, session } = parts
   const { journal } = session
   const history = readHistory(journal)
-  // The journal knows every batch that was split while the run went on.
+  // The journal knows every batch that was split during the run.
   const recorded = history.runs.get(run.started.run_id) ?? run
   const nowMs = serviceTime(history, world.clock.now())
   const facts = {

@@ -219,7 +219,7 @@ function whilePublishing(error: unknown): unknown {
   )
 }
 
-/** Reads what a destination shows. @throws PublishError when it cannot be gone on with */
+/** Reads what a destination shows. @throws PublishError when it cannot be continued */
 export async function readTarget(target: SnapshotTarget, world: RunWorld): Promise<void> {
   try {
     await readCurrent(await openTarget(target, world))

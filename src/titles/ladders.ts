@@ -1,6 +1,6 @@
 /**
  * Ladders of single organisations (config/ladders.yaml): titles that mean something else there than elsewhere. A ladder knows
- * whole titles only; grades such as "senior" belong into a rung of their own.
+ * whole titles only; grades such as "senior" belong into a separate rung.
  */
 
 import { z } from 'zod'

@@ -109,7 +109,7 @@ describe('the service refuses', () => {
     const { exitCode, stdout } = await site.call(['extract', site.pipeline])
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(
-      /quarantined +1 organisation, the others went on\n +\S*nobody-tracks-this:/,
+      /quarantined +1 organisation, the others continued\n +\S*nobody-tracks-this:/,
     )
     expect(stdout).toMatch(/tried again after 7 days/)
     await expectWholeWorld(site)

@@ -3,7 +3,7 @@
 -- purpose: Orders these events, and marks those of a side role and those that repeat a fact.
 -- incremental_by: profile_id
 -- note: Every other pair of person and organisation is a single stint, number 1; see stint_events.
--- note: 1. Events whose title is a side role (board member, adviser) form a track of their own: a person who leaves
+-- note: 1. Events whose title is a side role (board member, adviser) form a separate track: a person who leaves
 -- note:    the company and stays on its board has left. A change of title from a main job to a side role is two
 -- note:    things: the main job is left, and the side role begins, unless the seat is one of the staff: then who came
 -- note:    to it from a main job keeps that. A change from a side role to a main job joins the main job. A title that

@@ -6,7 +6,7 @@
 -- note: A role begins with the stint or with a step of title_steps, without flips, and ends with the next one, or with a
 -- note: leaving that names it, which can be later: then the two roles overlap. A title whose end alone was reported, because a
 -- note: step was missed, is a role whose start was not seen; the end of the one before it was not seen either. Retitles also
--- note: begin a role. Side roles alongside a main job are roles of a stint of their own.
+-- note: begin a role. Side roles alongside a main job are roles of a separate stint.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.

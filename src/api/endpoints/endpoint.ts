@@ -1,6 +1,6 @@
 /**
  * The declaration of an endpoint, which each file in this folder exports. Everything else (planning, budget, journal,
- * resuming, tables) is the same for every endpoint. Job changes have a reader of their own, because their lists move
+ * resuming, tables) is the same for every endpoint. Job changes have a separate reader, because their lists move
  * all the time and do not state their length.
  */
 
