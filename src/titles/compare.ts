@@ -9,7 +9,7 @@ import { rankRanges, stepNamed } from './lexicon.ts'
 import { isKnownWord, toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
 import { coreOf, readJob, readTitle, type Job, type ReadTitle } from './understand.ts'
-import { isOtherGender, splitTitle } from './words.ts'
+import { isOtherGender, isWithinOneEdit, splitTitle } from './words.ts'
 
 /**
  * It is one job where the words are the same, or were only added or only removed. It is another job where words were
@@ -68,19 +68,6 @@ function isTypingError(a: readonly string[], b: readonly string[]): boolean {
   if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
   // "Trainer" is not a spelling of "trainee".
   return !(isKnownWord(wrong) && isKnownWord(right)) && isWithinOneEdit(wrong, right)
-}
-
-/** One letter added, left out, changed, or two neighbours swapped. */
-function isWithinOneEdit(a: string, b: string): boolean {
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start += 1
-  let end = 0
-  const shorter = Math.min(a.length, b.length) - start
-  while (end < shorter && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1
-  const restOfA = a.slice(start, a.length - end)
-  const restOfB = b.slice(start, b.length - end)
-  if (restOfA.length <= 1 && restOfB.length <= 1) return true
-  return restOfA.length === 2 && restOfB === `${restOfA[1]}${restOfA[0]}`
 }
 
 /** Whether two lists hold the same words, as `isSame` has it, in the same order. */

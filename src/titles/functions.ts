@@ -161,14 +161,22 @@ const BEGINS_WHERE = new Set(['in', 'for', 'at', 'on', 'with', 'within'])
 
 function mentionsOf(words: readonly string[], language: string): Mention[] {
   let conjunct = 0
+  let namesField = false
   return functionWords.scan(words).flatMap(({ value, at, end }) => {
     const word = words[at] ?? ''
     const isOne = end === at + 1
+    const isGeneralJob = isOne && roles.general.has(word)
+    const own = conjunct
+    // "Design Director Healthcare" designs: in English too, the field of a job stands before it.
+    const isJob =
+      (isGeneralJob && !roles.stand_in_jobs.has(word)) || kinds.find([word]) === 'leading'
+    if (language === 'en' && namesField && isJob) conjunct += 1
     if (value === null || (isOne && isGrade(words, at, language))) {
       if (word === 'and' || (at > 0 && BEGINS_WHERE.has(word))) conjunct += 1
       return []
     }
-    return [{ word: value, conjunct, isGeneralJob: isOne && roles.general.has(word) }]
+    namesField ||= rankOf(value) >= rankOf({ strength: 'field' })
+    return [{ word: value, conjunct: own, isGeneralJob }]
   })
 }
 
@@ -197,6 +205,6 @@ function isBetter(later: Mention, best: Mention, language: string): boolean {
   const more = rankOf(later.word) - rankOf(best.word)
   if (more !== 0) return more > 0
   // "Nurse Recruiter" recruits, but in "IT Support Engineer" the words before the general one decide.
-  if (later.word.strength === 'job') return best.isGeneralJob || !later.isGeneralJob
+  if (later.word.strength === 'job') return best.isGeneralJob || (language === 'en' && !later.isGeneralJob)
   return language === 'en'
 }

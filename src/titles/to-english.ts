@@ -138,8 +138,11 @@ const compound = remembered((word: string): Compound | null => {
     // "newspaper" is not a German compound of "news" and "paper".
     if (english !== null && english.join('') !== word) return { language, english }
   }
-  const end = endOfCompound(word, parts()[0]?.words ?? new Map())
-  return end === null ? null : { language: 'de', english: end }
+  for (const { language, words } of parts()) {
+    const english = endOfCompound(word, words)
+    if (english !== null) return { language, english }
+  }
+  return null
 })
 
 function wholeCompound(word: string, parts: PartsOfCompounds): readonly string[] | null {

@@ -5,12 +5,27 @@ import { functionWords, gradeSteps, kinds, readFunction, roles, type Kind } from
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
-import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
+import { confidences, phrases, asDigit, isNumeral, standingOf } from './lexicon.ts'
 import { readBeside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
-import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
+import {
+  isKnownWord,
+  readInEnglish,
+  segmented,
+  masculine,
+  toEnglish,
+  type Keeps,
+} from './to-english.ts'
 import { placesOf } from './trade-steps.ts'
-import { isAmbiguous, isFiller, splitTitle, type EnglishTitle, type Parts } from './words.ts'
+import {
+  baseForms,
+  isAmbiguous,
+  isFiller,
+  meantBy,
+  splitTitle,
+  type EnglishTitle,
+  type Parts,
+} from './words.ts'
 
 // Titles of people at the top in addition to their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
@@ -108,8 +123,15 @@ export function readTitle(title: string, ladder: string): ReadTitle {
   return readByTitle(ladder)(title)
 }
 
+/** A word as it is in the lists, where a letter of it is wrong: "Porject Manger". */
+const corrected = remembered((word: string): string => {
+  const isKnown = (form: string) => isKnownWord(form) || phrases.knows(form)
+  if (isKnown(word) || functionWords.knows(word) || baseForms(word).some(isKnown)) return word
+  return meantBy(word) ?? word
+})
+
 function read(title: string, ladder: string) {
-  const parts = splitTitle(title)
+  const parts = splitTitle(title).map((words) => words.map(corrected))
   const own = withoutServed(parts)
   const english = toEnglish(own)
   const end = endOf(title, parts, namesMainJob)
@@ -168,10 +190,23 @@ function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | 
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
     : (readLevel(own) ?? readLevel(english.parts))
+  if (level === null && isField(english)) return { ...standingOf('mid'), rule: 'field' }
   return level?.level === 'cxo' && isAmbiguous(title)
     ? { ...level, rule: 'ambiguous_abbreviation' }
     : level
 }
+
+/** "Product Development", "Legal Services": a field of work, and nobody who works in it. */
+function isField({ parts: [first = []] }: EnglishTitle): boolean {
+  const named = functionWords.scan(first).map(({ value, at }) => ({
+    strength: value?.strength,
+    isWord: value === null && !NO_WORDS.has(kinds.find(first, at) ?? 'unit'),
+  }))
+  const isOther = named.some(({ strength, isWord }) => isWord || strength === 'default' || strength === 'job')
+  return !isOther && named.some(({ strength }) => strength === 'field')
+}
+
+const NO_WORDS: ReadonlySet<Kind> = new Set(['filler', 'place', 'technology', 'level'])
 
 const LATIN = /^[a-z0-9&]/
 

@@ -12,7 +12,7 @@ const lists = kept('words', () =>
     'words.yaml',
     z.strictObject({
       ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'grade_prefixes', 'fillers'),
-      ...each(wordList, 'degrees', 'ambiguous', 'articles'),
+      ...each(wordList, 'degrees', 'ambiguous', 'articles', 'often_mistyped'),
       letters: z.record(z.string(), z.string()),
       endings: z.record(z.string(), z.array(z.string())),
     }),
@@ -231,6 +231,8 @@ const DOTTED = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu
 // R&D, FP&A, M & A, P&L stay one word.
 const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(?![\p{L}\p{N}])/gu
 const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
+// "Vertriebs- und Marketingleiter": one post, not two.
+const SHARED_END = /(?<=\p{L}{2})-\s+(?:und|oder|u|&|och|og|en)\s+(?=\p{L})/gu
 const PART_BORDER = /[,;،、|()[\]{}【】「」–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
 const WORD_BORDER = /[^\p{L}\p{M}\p{N}&]+/u
 // מנכ"ל, סמנכ״לית: the sign of an abbreviation.
@@ -304,7 +306,7 @@ function plain(title: string): string {
   if (ONLY_WORDS.test(text)) return text
   if (text.includes('.')) text = text.replace(DOTTED, (letters) => letters.replaceAll('.', ''))
   if (/[([/|]/.test(text)) text = text.replace(GENDER_LETTERS, ' ').replace(PRONOUNS, ' ')
-  text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '')
+  text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '').replace(SHARED_END, ' ')
   if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
   // "Int'l", "Sec'y", "S/W"
   text = text.replace(/(?<=\p{L}{2})['’](?=[lgyt]\b)|(?<=\b[sh])\/(?=w\b)/gu, '')
@@ -402,6 +404,7 @@ export function wordsOfPhrase(phrase: string): string[] {
 
 const SHORTEST_WORD = 5
 const SHORTEST_FORM = 4
+const SHORTEST_MISTYPED = 6
 const ENDINGS = Object.entries(lists.endings)
 
 /** A word with ae, oe and ue as a, o and u: "Geschaeftsfuehrer", where the lists hold umlauts without their dots. */
@@ -433,4 +436,28 @@ export function isOtherGender(word: string, other: string): boolean {
   if (word === other) return true
   if (Math.min(word.length, other.length) < SHORTEST_FORM) return false
   return baseForms(other).includes(word) || baseForms(word).includes(other)
+}
+
+/** The common word of which `word` is a misspelling by one letter; undefined if none or several may be meant. */
+export function meantBy(word: string): string | undefined {
+  if (word.length < SHORTEST_MISTYPED) return undefined
+  // Another first or last letter is more often another word: "managed", "independen".
+  const meant = lists.often_mistyped.filter(
+    (other) =>
+      other[0] === word[0] && other.at(-1) === word.at(-1) && isWithinOneEdit(word, other),
+  )
+  return meant.length === 1 ? meant[0] : undefined
+}
+
+/** Whether one letter is added, left out or changed, or two neighbours are swapped. */
+export function isWithinOneEdit(a: string, b: string): boolean {
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start += 1
+  let end = 0
+  const shorter = Math.min(a.length, b.length) - start
+  while (end < shorter && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1
+  const restOfA = a.slice(start, a.length - end)
+  const restOfB = b.slice(start, b.length - end)
+  if (restOfA.length <= 1 && restOfB.length <= 1) return true
+  return restOfA.length === 2 && restOfB === `${restOfA[1]}${restOfA[0]}`
 }

@@ -41,6 +41,25 @@ describe('a title that was reported as misread', () => {
     // German and Dutch controllers are analysts; only "Financial Controller" is one of a kind everywhere.
     ['Controller', 'mid', false, 'finance'],
     ['Financial Controller', 'manager', true, 'finance'],
+    // One wrong letter in a common word; "managed" and "former" are other words.
+    ['Porject Manager', 'mid', false, 'operations'],
+    ['Managing Dircector', 'cxo', true, 'general_management'],
+    ['Marketting Manager', 'manager', true, 'marketing'],
+    // A field of work, and nobody who works in it.
+    ['Product Development', 'mid', false, 'product'],
+    ['Legal Services', 'mid', false, 'legal'],
+    // One post whose words share an end.
+    ['Assistent der Vertriebs- und Marketingleitung', 'entry', false, 'sales'],
+    // What stands behind an English job is where, not what.
+    ['Design Director Industry', 'director', true, 'design'],
+    // Of two jobs the first one counts where the job stands before its field.
+    ['Vendeuse en boulangerie', 'mid', false, 'sales'],
+    // Jobs of an area are about the field that is named.
+    ['Area Manager, Sales', 'manager', true, 'sales'],
+    ['Area Manager', 'manager', true, 'operations'],
+    // German adjectives, and Nordic and Dutch compounds that begin with an unknown word.
+    ['Leiter der Technischen Dokumentation', 'director', true, 'administration'],
+    ['Skolsköterska', 'mid', false, 'healthcare'],
   ])('%s is %s (management: %s, %s)', (title, level, isManagement, name) => {
     expect(understandTitle(title)).toMatchObject({ level, isManagement, function: name })
   })
