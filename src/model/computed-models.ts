@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { LEVELS } from '../titles/taxonomy.ts'
-import { taxonomyVersion } from '../titles/version.ts'
+import { taxonomyVersion } from '../titles/kept.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
 import { appendRows, type Row } from '../warehouse/rows.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'

@@ -6,7 +6,7 @@ import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
 import { confidences, phrases, asDigit, isNumeral, standingOf } from './lexicon.ts'
-import { readBeside } from './side-roles.ts'
+import { readBeside, type Beside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import {
   isKnownWord,
@@ -77,7 +77,7 @@ function textsOf(kind: Kind, { parts }: EnglishTitle): string[] {
   )
 }
 
-export interface UnderstoodTitle {
+export interface UnderstoodTitle extends Beside {
   readonly level: Level
   /** 0–99, orders levels and the steps inside one; null when unknown. */
   readonly rank: number | null
@@ -91,14 +91,6 @@ export interface UnderstoodTitle {
   readonly office: string | null
   /** Whether the post is held for the time being: interim, acting. */
   readonly isInterim: boolean
-  /** Board member, adviser, investor, volunteer …: a role in addition to a main job. */
-  readonly isSideRole: boolean
-  /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
-  readonly isAdvisory: boolean
-  /** A side role that only the staff can have: on the works council, or of a union. */
-  readonly isSeatOfStaff: boolean
-  /** A job that people have alongside another one: by the hour, as a guest, on loan, in the reserve. */
-  readonly isHeldBeside: boolean
   /** It says that the job or the career is over, or that there is none: retired, former, open to work. */
   readonly isEndMarker: boolean
   readonly rule: string

@@ -13,7 +13,7 @@ const lists = kept('words', () =>
     z.strictObject({
       ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'grade_prefixes', 'fillers'),
       ...each(wordList, 'degrees', 'ambiguous', 'articles', 'often_mistyped'),
-      letters: z.record(z.string(), z.string()),
+      ...each(z.record(z.string(), z.string()), 'letters', 'entities'),
       endings: z.record(z.string(), z.array(z.string())),
     }),
   ),
@@ -151,14 +151,6 @@ function withLetters(text: string): string {
   return text.replace(WRITTEN_OUT, (phrase) => LETTERS.get(phrase.replace('&', 'and')) ?? phrase)
 }
 
-// Each name with its sign.
-const NAMED = new Map(
-  `amp& lt< gt> quot" apos' ndash– mdash— bull• middot· hellip… lsquo‘ rsquo’ ldquo“ rdquo” laquo« raquo» szligß aeligæ
-   oeligœ oslashø sol/ comma, lpar( rpar) vert| period. shy ordf ordm`
-    .split(/\s+/)
-    .map((one) => [/^[a-z]+/.exec(one)?.[0] ?? '', one.replace(/^[a-z]+/, '')] as const),
-)
-for (const name of ['nbsp', 'reg', 'trade', 'copy']) NAMED.set(name, ' ')
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|([a-z]+));/gi
 // &eacute; &uuml; &Ccedil;
 const ACCENT_NAME = /^([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron)$/i
@@ -174,7 +166,7 @@ function withoutEntities(title: string): string {
 function decoded(title: string): string {
   return title.replace(ENTITY, (all, hex?: string, digits?: string, name?: string) => {
     if (name !== undefined)
-      return NAMED.get(name.toLowerCase()) ?? ACCENT_NAME.exec(name)?.[1] ?? all
+      return lists.entities[name.toLowerCase()] ?? ACCENT_NAME.exec(name)?.[1] ?? all
     const sign = hex === undefined ? Number(digits) : Number.parseInt(hex, 16)
     return sign > 0 && sign <= HIGHEST_SIGN ? String.fromCodePoint(sign) : all
   })

@@ -11,10 +11,9 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
 import { ladderReader, ladders, laddersSchema } from '../../src/titles/ladders.ts'
-import { madeNow } from '../../src/titles/kept.ts'
+import { madeNow, shippedTaxonomy } from '../../src/titles/kept.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 import { LEVELS, wordList } from '../../src/titles/taxonomy.ts'
-import { shippedTaxonomy } from '../../src/titles/version.ts'
 import { splitTitle } from '../../src/titles/words.ts'
 
 const folder = join(packageRoot, 'config', 'titles')
