@@ -65,14 +65,12 @@ const nameOf = (name: string) => `${name}-${shippedTaxonomy}.json`
  * @param make returns what JSON can hold
  * @param use makes of it what JSON cannot hold, such as a map
  */
-export function kept<T>(name: string, make: () => T): () => T
-export function kept<T, U>(name: string, make: () => T, use: (made: T) => U): () => U
-export function kept<T, U>(name: string, make: () => T, use?: (made: T) => U): () => T | U {
+export function kept<T, U = T>(name: string, make: () => T, use?: (made: T) => U): () => U {
   makers.set(name, make)
   return once(() => {
     const text = readIfThere(join(FOLDER, nameOf(name)))
     const made = text === null ? make() : (JSON.parse(text.toString()) as T)
-    return use === undefined ? made : use(made)
+    return use === undefined ? (made as unknown as U) : use(made)
   })
 }
 

@@ -100,7 +100,10 @@ function gradedContributor(standing: Standing, grades: readonly Grade[]): Standi
     const isSenior = grades.some(({ name }) => name === 'senior')
     return gradedExpert(standing, top, isSenior)
   }
-  return top
+  // A junior associate stands below an associate, a junior assistant below an assistant.
+  const steps = new Set([standing, ...moves].filter(({ level }) => level === 'entry'))
+  const [lowest] = [...steps].toSorted((a, b) => a.rank - b.rank)
+  return top.level === 'entry' && steps.size > 1 && lowest ? shiftInside(lowest, -2) : top
 }
 
 /** Architects and other leading experts: "Senior Staff" stands above "Staff", a junior architect is a beginner. */

@@ -157,7 +157,11 @@ function isAdvisory(words: Words): boolean {
 /** Whether a phrase of the book is all there is from `at` on, but for what it is of. */
 function isRole(book: PhraseBook<true>, words: Words, at: number): boolean {
   const { value, end } = book.longest(words, at)
-  return value !== null && isOf(words, end) && !words.slice(end).some((word) => sets.not_beside.has(word))
+  return (
+    value !== null &&
+    isOf(words, end) &&
+    !words.slice(end).some((word) => sets.not_beside.has(word))
+  )
 }
 
 function isOf(words: Words, end: number): boolean {
@@ -221,7 +225,9 @@ function isUnpaid(written: string): boolean {
 
 function servesState(written: string): boolean {
   const [, ...served] = foldLetters(written).split(/\bto\b/)
-  return served.some((text) => text.split(/[^\p{L}]+/u).some((word) => sets.serves_the_state.has(word)))
+  return served.some((text) =>
+    text.split(/[^\p{L}]+/u).some((word) => sets.serves_the_state.has(word)),
+  )
 }
 
 function groupsOf(words: Words): Words[] {

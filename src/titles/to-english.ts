@@ -109,8 +109,8 @@ export const masculine = remembered((word: string): string => {
   return baseForms(word).find((form) => isKnownWord(form) && isSame(form)) ?? word
 })
 
-// Compounds of words that the lists hold: "Vertriebsleiter" → sales, head. German ones may begin with a word that no list
-// holds; Dutch, Scandinavian and Finnish ones are known as a whole: "inköpschef", "hankintapäällikkö".
+// Compounds of words that the lists hold, which may begin with a word that no list holds: "Vertriebsleiter" → sales, head;
+// "inköpschef", "hankintapäällikkö".
 
 type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
 
@@ -152,11 +152,7 @@ const compound = remembered((word: string): Compound | null => {
     // "newspaper" is not a German compound of "news" and "paper".
     if (english !== null && english.join('') !== word) return { language, english }
   }
-  for (const { language, words } of parts()) {
-    const english = endOfCompound(word, words)
-    if (english !== null) return { language, english }
-  }
-  return null
+  return endOfCompound(word)
 })
 
 function wholeCompound(word: string, parts: PartsOfCompounds): readonly string[] | null {
@@ -180,13 +176,16 @@ function partOf(part: string, shortest: number, parts: PartsOfCompounds): readon
   return parts.get(part) ?? (isEnglish ? [part] : null)
 }
 
-function endOfCompound(word: string, german: PartsOfCompounds): readonly string[] | null {
+function endOfCompound(word: string): Compound | null {
   for (let from = SHORTEST_PART; from <= word.length - SHORTEST_KNOWN_END; from += 1) {
     const end = masculine(word.slice(from))
-    const tail = german.get(end)
     const isJob = roles.general.has(end) || end === 'manager'
-    if (isJob || (tail !== undefined && !englishWords.has(end))) {
-      return [word.slice(0, from), ...(tail ?? [end])]
+    const isOf = ({ words }: { readonly words: PartsOfCompounds }) =>
+      isJob || (words.has(end) && !englishWords.has(end))
+    const known = parts().find(isOf)
+    if (known !== undefined) {
+      const { language, words } = known
+      return { language, english: [word.slice(0, from), ...(words.get(end) ?? [end])] }
     }
   }
   return null

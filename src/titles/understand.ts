@@ -181,21 +181,29 @@ function namesMainJob(parts: Parts): boolean {
 function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | null {
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
-    : (readLevel(own) ?? readLevel(english.parts))
+    : levelOfEither(own, english.parts)
   if (level === null && isField(english)) return { ...standingOf('mid'), rule: 'field' }
   return level?.level === 'cxo' && isAmbiguous(title)
     ? { ...level, rule: 'ambiguous_abbreviation' }
     : level
 }
 
-/** "Product Development", "Legal Services": a field of work, and nobody who works in it. */
+/** By the words as written or, if they name no person ("MD, Insurance"), by the English. */
+function levelOfEither(own: Parts, english: Parts): ReadLevel | null {
+  const level = readLevel(own)
+  return level === null || level.rule === 'field' ? (readLevel(english) ?? level) : level
+}
+
+/** "Product Development", "Legal Services": a field of work, but no person. */
 function isField({ parts: [first = []] }: EnglishTitle): boolean {
   const named = functionWords.scan(first).map(({ value, at }) => ({
     strength: value?.strength,
     isWord: value === null && !NO_WORDS.has(kinds.find(first, at) ?? 'unit'),
   }))
-  const isOther = named.some(({ strength, isWord }) => isWord || strength === 'default' || strength === 'job')
-  return !isOther && named.some(({ strength }) => strength === 'field')
+  const isOther = named.some(
+    ({ strength, isWord }) => isWord || strength === 'default' || strength === 'job',
+  )
+  return first.length > 1 && !isOther && named.some(({ strength }) => strength === 'field')
 }
 
 const NO_WORDS: ReadonlySet<Kind> = new Set(['filler', 'place', 'technology', 'level'])

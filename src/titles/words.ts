@@ -430,13 +430,12 @@ export function isOtherGender(word: string, other: string): boolean {
   return baseForms(other).includes(word) || baseForms(word).includes(other)
 }
 
-/** The common word of which `word` is a misspelling by one letter; undefined if none or several may be meant. */
+/** The one common word that differs from `word` by a wrong letter; undefined if there is none, or several. */
 export function meantBy(word: string): string | undefined {
   if (word.length < SHORTEST_MISTYPED) return undefined
   // Another first or last letter is more often another word: "managed", "independen".
   const meant = lists.often_mistyped.filter(
-    (other) =>
-      other[0] === word[0] && other.at(-1) === word.at(-1) && isWithinOneEdit(word, other),
+    (other) => other[0] === word[0] && other.at(-1) === word.at(-1) && isWithinOneEdit(word, other),
   )
   return meant.length === 1 ? meant[0] : undefined
 }

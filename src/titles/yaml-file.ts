@@ -15,7 +15,11 @@ import { lineOf } from '../support/yaml-lines.ts'
  * @throws ConfigError naming file, line and key of every fault
  */
 export function readYaml<T>(name: string, schema: z.ZodType<T>): T {
-  return parseYaml(readNamedFile('word list', join(packageRoot, name), HINT).toString(), name, schema)
+  return parseYaml(
+    readNamedFile('word list', join(packageRoot, name), HINT).toString(),
+    name,
+    schema,
+  )
 }
 
 /**
