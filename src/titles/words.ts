@@ -125,7 +125,9 @@ function meaningOf(
   }
   const isBehindPost = LEADS_TO_A_FIELD.has(previous) || POSTS.has(previous)
   const isOfField = isOfPost || isBehindPost || namesPost(spelled)
-  if (isLast && !isOfField && short.person !== null) return short.person
+  const byAny = at > 0 ? short.after.get('*') : undefined
+  const person = short.person ?? byAny ?? null
+  if (isLast && !isOfField && person !== null) return person
   // "VP, Fin.", but not "CFO, Acme Corp".
   const isField = isBehindPost || (isOfPost && at === 0)
   return short.field ?? short.always ?? (isField ? short.before.get('*') : undefined) ?? null

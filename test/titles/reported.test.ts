@@ -60,6 +60,11 @@ describe('a title that was reported as misread', () => {
     // A short form of a post, next to a field.
     ['MD - Insurance', 'cxo', true, 'finance'],
     ['Sr. Partner Manager', 'senior', false, 'sales'],
+    // The last word of a job is a technician, in a post or after "in" it is technology.
+    ['Nuclear Medicine Tech', 'mid', false, 'healthcare'],
+    ['Head of Tech', 'director', true, 'engineering'],
+    // Residents of a home, not of a hospital.
+    ['Resident Care Coordinator', 'mid', false, 'healthcare'],
     // German adjectives, and Nordic and Dutch compounds that begin with an unknown word.
     ['Leiter der Technischen Dokumentation', 'director', true, 'administration'],
     ['Skolsköterska', 'mid', false, 'healthcare'],
