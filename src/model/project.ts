@@ -10,7 +10,7 @@ import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { shippedTaxonomy } from '../titles/version.ts'
+import { shippedTaxonomy } from '../titles/kept.ts'
 import {
   loadedTables,
   readModelFiles,

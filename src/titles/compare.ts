@@ -4,12 +4,12 @@
  */
 
 import { roles, stepsOfTrades } from './functions.ts'
-import { kept, once } from './kept.ts'
+import { kept } from './kept.ts'
 import { rankRanges, stepNamed } from './lexicon.ts'
 import { isKnownWord, toEnglish } from './to-english.ts'
 import { stepOfLadders } from './trade-steps.ts'
 import { coreOf, readJob, readTitle, type Job, type ReadTitle } from './understand.ts'
-import { isOtherGender, splitTitle } from './words.ts'
+import { isOtherGender, isWithinOneEdit, splitTitle } from './words.ts'
 
 /**
  * It is one job where the words are the same, or were only added or only removed. It is another job where words were
@@ -68,19 +68,6 @@ function isTypingError(a: readonly string[], b: readonly string[]): boolean {
   if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
   // "Trainer" is not a spelling of "trainee".
   return !(isKnownWord(wrong) && isKnownWord(right)) && isWithinOneEdit(wrong, right)
-}
-
-/** One letter added, left out, changed, or two neighbours swapped. */
-function isWithinOneEdit(a: string, b: string): boolean {
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start += 1
-  let end = 0
-  const shorter = Math.min(a.length, b.length) - start
-  while (end < shorter && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1
-  const restOfA = a.slice(start, a.length - end)
-  const restOfB = b.slice(start, b.length - end)
-  if (restOfA.length <= 1 && restOfB.length <= 1) return true
-  return restOfA.length === 2 && restOfB === `${restOfA[1]}${restOfA[0]}`
 }
 
 /** Whether two lists hold the same words, as `isSame` has it, in the same order. */
@@ -309,24 +296,29 @@ interface Place {
   readonly step: number
 }
 
-const made = kept('places', () => {
-  const places = new Map<string, Place[]>()
-  const general = new Set<string>()
-  for (const [trade, steps] of stepsOfTrades.entries()) {
-    for (const [step, titles] of steps.entries()) {
-      for (const title of titles.split('/')) {
-        const name = nameOf(readJob(toEnglish(splitTitle(title))))
-        places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
-        general.add(name.slice(name.indexOf(' ') + 1))
+/**
+ * The steps of the trades on which a job stands (jobs between two strokes share a step), and jobs with a special form: "account
+ * executive" of "enterprise account executive".
+ */
+const steps = kept(
+  'places',
+  () => {
+    const places = new Map<string, Place[]>()
+    for (const [trade, titles] of stepsOfTrades.entries()) {
+      for (const [step, alike] of titles.entries()) {
+        for (const title of alike.split('/')) {
+          const name = nameOf(readJob(toEnglish(splitTitle(title))))
+          places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
+        }
       }
     }
-  }
-  return { places: [...places], general: [...general] }
-})
-/** The steps of the trades on which a job stands; jobs between two strokes share a step. */
-const places = once(() => new Map(made().places))
-/** Jobs with a special form: "account executive" of "enterprise account executive". */
-const general = once(() => new Set(made().general))
+    return [...places]
+  },
+  (places) => ({
+    places: new Map(places),
+    general: new Set(places.map(([name]) => name.slice(name.indexOf(' ') + 1))),
+  }),
+)
 
 function nameOf(job: Job): string {
   return coreOf(job) ?? ''
@@ -334,10 +326,11 @@ function nameOf(job: Job): string {
 
 /** The places of a title, the one with most words first: "Account Executive, Enterprise" is an enterprise account executive. */
 function placesOf({ job, english }: ReadTitle): readonly Place[] {
+  const { places, general } = steps()
   const name = nameOf(job)
-  const own = name === '' ? [] : (places().get(name) ?? [])
-  return general().has(name)
-    ? [...english.flatMap((word) => places().get(`${word} ${name}`) ?? []), ...own]
+  const own = name === '' ? [] : (places.get(name) ?? [])
+  return general.has(name)
+    ? [...english.flatMap((word) => places.get(`${word} ${name}`) ?? []), ...own]
     : own
 }
 

@@ -161,15 +161,26 @@ const BEGINS_WHERE = new Set(['in', 'for', 'at', 'on', 'with', 'within'])
 
 function mentionsOf(words: readonly string[], language: string): Mention[] {
   let conjunct = 0
+  let namesField = false
   return functionWords.scan(words).flatMap(({ value, at, end }) => {
     const word = words[at] ?? ''
     const isOne = end === at + 1
+    const isGeneralJob = isOne && roles.general.has(word)
+    const own = conjunct
+    // "Design Director Healthcare" designs: in English too, the field of a job stands before it.
+    if (namesField && language === 'en' && namesJobAlone(word, isGeneralJob)) conjunct += 1
     if (value === null || (isOne && isGrade(words, at, language))) {
       if (word === 'and' || (at > 0 && BEGINS_WHERE.has(word))) conjunct += 1
       return []
     }
-    return [{ word: value, conjunct, isGeneralJob: isOne && roles.general.has(word) }]
+    namesField ||= rankOf(value) >= rankOf({ strength: 'field' })
+    return [{ word: value, conjunct: own, isGeneralJob }]
   })
+}
+
+function namesJobAlone(word: string, isGeneralJob: boolean): boolean {
+  const isGeneral = isGeneralJob && !roles.stand_in_jobs.has(word)
+  return isGeneral || kinds.find([word]) === 'leading'
 }
 
 const GRADE_OR_JOB = 'assistant'
@@ -197,6 +208,7 @@ function isBetter(later: Mention, best: Mention, language: string): boolean {
   const more = rankOf(later.word) - rankOf(best.word)
   if (more !== 0) return more > 0
   // "Nurse Recruiter" recruits, but in "IT Support Engineer" the words before the general one decide.
-  if (later.word.strength === 'job') return best.isGeneralJob || !later.isGeneralJob
+  if (later.word.strength === 'job')
+    return best.isGeneralJob || (language === 'en' && !later.isGeneralJob)
   return language === 'en'
 }

@@ -3,10 +3,32 @@
  * the version of the taxonomy, because making it took two thirds of a command. Run from src, it is always made.
  */
 
-import { writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageRoot, packageVersion } from '../support/assets.ts'
 import { makeFolders, readIfThere } from '../support/atomic-file.ts'
-import { shippedTaxonomy } from './version.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { ownText } from '../support/own-lists.ts'
+
+/** 12 hex digits that change whenever labels may: over every file of the taxonomy and the version of the package. */
+export const shippedTaxonomy: string = hashOfTaxonomy()
+
+/** As {@link shippedTaxonomy}, with the ladders of the project. */
+export function taxonomyVersion(): string {
+  const own = ownText('config/ladders.yaml')
+  return own === undefined ? shippedTaxonomy : sha256Hex(`${shippedTaxonomy}\0${own}`).slice(0, 12)
+}
+
+function hashOfTaxonomy(): string {
+  const folder = join(packageRoot, 'config', 'titles')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+  const hash = createHash('sha256').update(packageVersion())
+  for (const name of [...names.toSorted(), '../ladders.yaml']) {
+    hash.update('\0').update(readFileSync(join(folder, name)))
+  }
+  return hash.digest('hex').slice(0, 12)
+}
 
 const MOST_WORDS = 50_000
 
@@ -38,12 +60,17 @@ const makers = new Map<string, () => unknown>()
 
 const nameOf = (name: string) => `${name}-${shippedTaxonomy}.json`
 
-/** Reads or makes something once, when it is first asked for. @param make returns what JSON can hold */
-export function kept<T>(name: string, make: () => T): () => T {
+/**
+ * Reads or makes something once, when it is first asked for.
+ * @param make returns what JSON can hold
+ * @param use makes of it what JSON cannot hold, such as a map
+ */
+export function kept<T, U = T>(name: string, make: () => T, use?: (made: T) => U): () => U {
   makers.set(name, make)
   return once(() => {
     const text = readIfThere(join(FOLDER, nameOf(name)))
-    return text === null ? make() : (JSON.parse(text.toString()) as T)
+    const made = text === null ? make() : (JSON.parse(text.toString()) as T)
+    return use === undefined ? (made as unknown as U) : use(made)
   })
 }
 

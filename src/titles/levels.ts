@@ -100,7 +100,10 @@ function gradedContributor(standing: Standing, grades: readonly Grade[]): Standi
     const isSenior = grades.some(({ name }) => name === 'senior')
     return gradedExpert(standing, top, isSenior)
   }
-  return top
+  // A junior associate stands below an associate, a junior assistant below an assistant.
+  const steps = new Set([standing, ...moves].filter(({ level }) => level === 'entry'))
+  const [lowest] = [...steps].toSorted((a, b) => a.rank - b.rank)
+  return top.level === 'entry' && steps.size > 1 && lowest ? shiftInside(lowest, -2) : top
 }
 
 /** Architects and other leading experts: "Senior Staff" stands above "Staff", a junior architect is a beginner. */
@@ -363,23 +366,15 @@ function withUnknownHead(items: Item[], words: readonly string[]): Item[] {
   const noun = items
     .slice(0, link < 0 ? items.length : link)
     .filter(({ value, at }) => value?.kind !== 'grade' && !isNumeral(words[at] ?? ''))
-  const unknown = (place: keyof typeof endsLikeProfession) => (item: Item | undefined) =>
-    item !== undefined && item.value === null && endings(words[item.at] ?? '')[place]
+  const unknown =
+    (place: keyof ReturnType<typeof endsLikeProfession>) => (item: Item | undefined) =>
+      item?.value === null && endsLikeProfession(words[item.at] ?? '')[place]
   const head =
     items.findLast(unknown('anywhere')) ??
     [noun.at(-1)].find(unknown('asLastWord')) ??
     [noun[0]].find(unknown('asFirstWord'))
   return items.map((item) => (item === head ? { ...item, value: professionByEnding } : item))
 }
-
-const endings = remembered((word) => {
-  const forms = [word, ...baseForms(word)]
-  return {
-    anywhere: forms.some(endsLikeProfession.anywhere),
-    asLastWord: forms.some(endsLikeProfession.asLastWord),
-    asFirstWord: forms.some(endsLikeProfession.asFirstWord),
-  }
-})
 
 /** The words between "and"s: each is a role or a part of a name. */
 function groupsOf(items: readonly Item[]): Item[][] {

@@ -4,10 +4,10 @@
  */
 
 import { z } from 'zod'
-import { kept } from './kept.ts'
+import { kept, remembered } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { each, LEVELS, readTaxonomy, setsOf, wordList, type KnownLevel } from './taxonomy.ts'
-import { spelledOut, foldLetters } from './words.ts'
+import { baseForms, spelledOut, foldLetters } from './words.ts'
 
 const foldedList = wordList.transform((list) => list.map(foldLetters))
 const byLanguage = z.record(z.string().min(1), foldedList)
@@ -116,13 +116,11 @@ export interface GradeWord {
 /** The role of a phrase in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
-type PackedMeaning = Exclude<Meaning, GradeWord> | (Omit<GradeWord, 'grade'> & { grade: string })
-
 const made = kept('lexicon', () => {
   const { levels, trades, professions } = readLists()
   const standing = standingIn(levels.levels)
-  const entries: Entry<PackedMeaning>[] = []
-  const addAll = (list: readonly string[], meaning: PackedMeaning) => {
+  const entries: Entry<Meaning>[] = []
+  const addAll = (list: readonly string[], meaning: Meaning) => {
     for (const words of list.map((phrase) => phrase.split(' '))) {
       entries.push([words, meaning])
       const spelled = spelledOut(words, (word) => [word], false)
@@ -151,10 +149,15 @@ const made = kept('lexicon', () => {
     addHead(entry, 'learner', { learner, isDependent: true })
   }
   for (const entry of levels.posts) addHead(entry, 'post')
-  for (const [name, { words, alone }] of Object.entries(levels.grades)) {
+  const grades: Grade[] = []
+  for (const [name, spec] of Object.entries(levels.grades)) {
+    const { words, alone, contributor: of, post, post_of: postOf } = spec
+    const contributor = of ? standing(of.level, of.rank, of.management) : null
+    const grade = { name, contributor, post, postOf, makesEntryOfPosts: spec.makes_entry_of_posts }
+    grades.push(grade)
     const own = alone && head(standing(alone.level, alone.rank), 'grade_alone')
     const single = own ? { ...own, isDependent: alone.dependent } : null
-    addAll(Object.values(words).flat(), { kind: 'grade', grade: name, alone: single })
+    addAll(Object.values(words).flat(), { kind: 'grade', grade, alone: single })
   }
   const plain = head(standing('mid'), 'profession')
   const field = { ...plain, isField: true }
@@ -163,11 +166,6 @@ const made = kept('lexicon', () => {
     addAll([phrase], fields.has(phrase) ? field : plain)
   addAll(levels.ands, { kind: 'and' })
   addAll(levels.links, { kind: 'link' })
-  const grades = Object.entries(levels.grades).map(([name, spec]): Grade => {
-    const { contributor: of, post, post_of: postOf, makes_entry_of_posts: makesEntryOfPosts } = spec
-    const contributor = of ? standing(of.level, of.rank, of.management) : null
-    return { name, contributor, post, postOf, makesEntryOfPosts }
-  })
   return {
     ranks: levels.levels,
     tense: levels.tense,
@@ -220,12 +218,7 @@ function gradeNamed(name: string): Grade {
   return grade
 }
 
-export const phrases = new PhraseBook<Meaning>({
-  ...made.phrases,
-  values: made.phrases.values.map((meaning) =>
-    meaning.kind === 'grade' ? { ...meaning, grade: gradeNamed(meaning.grade) } : meaning,
-  ),
-})
+export const phrases = new PhraseBook(made.phrases)
 
 /** Professions for which "staff" is a grade. */
 export const staffLadder = new PhraseBook(made.staff)
@@ -244,12 +237,21 @@ function endsLike(known: ReadonlySet<string>): (word: string) => boolean {
     lengths.some((length) => word.length > length + 1 && known.has(word.slice(-length)))
 }
 
-/** Whether a word ends like a profession in any place, as the last or as the first word of a noun phrase. */
-export const endsLikeProfession = {
-  anywhere: endsLike(endings.anywhere),
-  asLastWord: endsLike(endings.last_word),
-  asFirstWord: endsLike(endings.first_word),
-}
+const [anywhere, asLastWord, asFirstWord] = [
+  endsLike(endings.anywhere),
+  endsLike(endings.last_word),
+  endsLike(endings.first_word),
+]
+
+/** Whether a word, or a base form of it, ends like a profession in any place, as the last or as the first word of a noun phrase. */
+export const endsLikeProfession = remembered((word) => {
+  const forms = [word, ...baseForms(word)]
+  return {
+    anywhere: forms.some(anywhere),
+    asLastWord: forms.some(asLastWord),
+    asFirstWord: forms.some(asFirstWord),
+  }
+})
 
 const { roman, steps, letters } = numerals
 const DIGIT = /^[1-7]$/

@@ -54,21 +54,11 @@ const boards = new PhraseBook(made.boards)
 const roles = new PhraseBook(made.roles)
 const advisory = new PhraseBook(made.advisory)
 const staff = new PhraseBook(made.staff)
-const {
-  before,
-  boards_that_lead: boardsThatLead,
-  plain_adviser: plainAdviser,
-  serves_the_state: state,
-  volunteering_is_the_field: volunteering,
-  unpaid,
-  native_jobs: nativeJobs,
-  not_beside: notBeside,
-  held_beside: heldBeside,
-  ands,
-} = setsOf(made.sets)
+const sets = setsOf(made.sets)
 
 /** How a title relates to a main job. */
 export interface Beside {
+  /** Board member, adviser, investor, volunteer …: a role in addition to a main job. */
   readonly isSideRole: boolean
   /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
   readonly isAdvisory: boolean
@@ -97,7 +87,7 @@ function namesStaff(words: Words): boolean {
 }
 
 const HELD_BESIDE = new RegExp(
-  [...heldBeside]
+  [...sets.held_beside]
     .map((words) => (/^[\p{Script=Latin}\p{Script=Cyrillic}]/u.test(words) ? ` ${words}` : words))
     .join('|'),
   'u',
@@ -128,12 +118,12 @@ function readSide(written: string, english: EnglishTitle): Side {
 type Said = 'side' | 'adviser' | 'advice' | 'field' | 'job'
 
 function saidBy(native: Words, part: Words, language: string): Said[] {
-  if (nativeJobs.has(native.join(' '))) return ['job']
-  const isTwo = native.some((word) => ands.has(word))
+  if (sets.native_jobs.has(native.join(' '))) return ['job']
+  const isTwo = native.some((word) => sets.ands.has(word))
   if (isSide(native) || isSide(part, isTwo)) return ['side']
   return groupsOf(part).flatMap((words): Said[] => {
     if (isSide(words, isTwo)) return ['side']
-    if (plainAdviser.has(words.join(' '))) return [language === 'en' ? 'adviser' : 'job']
+    if (sets.plain_adviser.has(words.join(' '))) return [language === 'en' ? 'adviser' : 'job']
     if (isAdvisory(words)) return ['advice']
     if (namesJob(words)) return ['job']
     return functionWords.scan(words).some(({ value }) => value !== null) ? ['field'] : []
@@ -155,7 +145,7 @@ function joinedSeats(parts: readonly Words[]): Words[] {
 function isSide(words: Words, isTwo = false): boolean {
   for (let at = 0; at < words.length; at += 1) {
     if (isRole(roles, words, at) || isSeat(words, at) || isVolunteer(words, at)) return true
-    if (!before.has(words[at] ?? '')) return endsWithSeat(words, isTwo)
+    if (!sets.before.has(words[at] ?? '')) return endsWithSeat(words, isTwo)
   }
   return false
 }
@@ -167,7 +157,11 @@ function isAdvisory(words: Words): boolean {
 /** Whether a phrase of the book is all there is from `at` on, but for what it is of. */
 function isRole(book: PhraseBook<true>, words: Words, at: number): boolean {
   const { value, end } = book.longest(words, at)
-  return value !== null && isOf(words, end) && !words.slice(end).some((word) => notBeside.has(word))
+  return (
+    value !== null &&
+    isOf(words, end) &&
+    !words.slice(end).some((word) => sets.not_beside.has(word))
+  )
 }
 
 function isOf(words: Words, end: number): boolean {
@@ -175,7 +169,7 @@ function isOf(words: Words, end: number): boolean {
   return next === undefined || (next !== 'and' && kinds.find([next]) === 'filler')
 }
 
-const seatAt = (words: Words): number => words.findIndex((word) => !before.has(word))
+const seatAt = (words: Words): number => words.findIndex((word) => !sets.before.has(word))
 
 function endOfSeat(words: Words, at: number): number {
   const found = seats.longest(words, Math.max(at, 0))
@@ -214,24 +208,26 @@ function indexOfBoard(words: Words, from: number): number {
 
 /** Whether it is a board that runs the firm. */
 function leads(words: Words): boolean {
-  return words.some((word) => boardsThatLead.has(word))
+  return words.some((word) => sets.boards_that_lead.has(word))
 }
 
 /** "Volunteer Firefighter", but not "Volunteer Coordinator". */
 function isVolunteer(words: Words, at: number): boolean {
   if (words[at] !== 'volunteer') return false
-  return !words.some((word) => volunteering.has(word))
+  return !words.some((word) => sets.volunteering_is_the_field.has(word))
 }
 
 /** "Web Developer (Volunteer)", "Coach - ehrenamtlich". */
 function isUnpaid(written: string): boolean {
   const [, last] = /(?:[([]|\s[-–—]\s)([^()[\]–—-]+)[)\]]?\s*$/u.exec(written) ?? []
-  return last !== undefined && unpaid.has(foldLetters(last).trim())
+  return last !== undefined && sets.unpaid.has(foldLetters(last).trim())
 }
 
 function servesState(written: string): boolean {
   const [, ...served] = foldLetters(written).split(/\bto\b/)
-  return served.some((text) => text.split(/[^\p{L}]+/u).some((word) => state.has(word)))
+  return served.some((text) =>
+    text.split(/[^\p{L}]+/u).some((word) => sets.serves_the_state.has(word)),
+  )
 }
 
 function groupsOf(words: Words): Words[] {

@@ -50,12 +50,14 @@ const translations = once((): readonly Translation[] =>
 
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
-const unspacedWords = kept('segments', () =>
-  translations().flatMap(({ words: [only = '', ...others] }) =>
-    others.length === 0 && UNSPACED.test(only) ? [only] : [],
-  ),
+const knownUnspaced = kept(
+  'segments',
+  () =>
+    translations().flatMap(({ words: [only = '', ...others] }) =>
+      others.length === 0 && UNSPACED.test(only) ? [only] : [],
+    ),
+  (words) => new Set(words),
 )
-const knownUnspaced = once(() => new Set(unspacedWords()))
 const anyUnspaced = once(() => {
   const longestFirst = [...knownUnspaced()].toSorted((a, b) => b.length - a.length)
   return new RegExp(`(${longestFirst.join('|')})`)
@@ -69,19 +71,29 @@ export const segmented = remembered((word: string): readonly string[] => {
 
 // Feminine forms: "ingeniera" → "ingeniero", "Leiterin" → "Leiter".
 
-const madeForms = kept('masculine', () => ({
-  known: [...new Set(translations().flatMap(({ words, letters }) => [...words, letters]))],
-  meanings: translations()
-    .filter(({ words }) => words.length === 1)
-    .toReversed()
-    .map(({ words: [only = ''], english }): [string, string] => [only, english.join(' ')]),
-}))
-const knownForms = once(() => new Set(madeForms().known))
-const meaningOf = once(() => new Map(madeForms().meanings))
+/** The English of single words, and the other words of the lists. */
+const forms = kept(
+  'masculine',
+  () => {
+    const meanings = new Map(
+      translations()
+        .filter(({ words }) => words.length === 1)
+        .toReversed()
+        .map(({ words: [only = ''], english }) => [only, english.join(' ')]),
+    )
+    const words = translations().flatMap(({ words, letters }) => [...words, letters])
+    const others = words.filter((word) => !meanings.has(word) && !word.includes(' '))
+    return { meanings: Object.fromEntries(meanings), others: [...new Set(others)].join(' ') }
+  },
+  ({ meanings, others }) => ({
+    meanings: new Map(Object.entries(meanings)),
+    others: new Set(others.split(' ')),
+  }),
+)
 
 /** Whether the lists hold a word, in English or another language. */
 export function isKnownWord(word: string): boolean {
-  return englishWords.has(word) || knownForms().has(word)
+  return englishWords.has(word) || forms().meanings.has(word) || forms().others.has(word)
 }
 
 /**
@@ -90,31 +102,33 @@ export function isKnownWord(word: string): boolean {
  */
 export const masculine = remembered((word: string): string => {
   if (englishWords.has(word)) return word
-  const own = meaningOf().get(word)
+  const { meanings } = forms()
+  const own = meanings.get(word)
   // "química" is a science, no woman among chemists.
-  const isSame = (form: string) => own === undefined || own === meaningOf().get(form)
+  const isSame = (form: string) => own === undefined || own === meanings.get(form)
   return baseForms(word).find((form) => isKnownWord(form) && isSame(form)) ?? word
 })
 
-// Compounds of words that the lists hold: "Vertriebsleiter" → sales, head. German ones may begin with a word that no list
-// holds; Dutch, Scandinavian and Finnish ones are known as a whole: "inköpschef", "hankintapäällikkö".
+// Compounds of words that the lists hold, which may begin with a word that no list holds: "Vertriebsleiter" → sales, head;
+// "inköpschef", "hankintapäällikkö".
 
 type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
 
 // Of two translations of one word the first counts.
-const madeParts = kept('compounds', () =>
-  ['de', 'nl', 'sv', 'fi'].map((wanted) => {
-    const entries = translations()
-      .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
-      .toReversed()
-      .map(({ letters, english }) => [letters, english] as const)
-    return { language: wanted, entries }
-  }),
-)
-const parts = once(() =>
-  madeParts().map(({ language, entries }) => {
-    return { language, words: new Map(entries) as PartsOfCompounds }
-  }),
+const parts = kept(
+  'compounds',
+  () =>
+    ['de', 'nl', 'sv', 'fi'].map((wanted) => {
+      const entries = translations()
+        .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
+        .toReversed()
+        .map(({ letters, english }) => [letters, english] as const)
+      return { language: wanted, entries }
+    }),
+  (all) =>
+    all.map(({ language, entries }) => {
+      return { language, words: new Map(entries) as PartsOfCompounds }
+    }),
 )
 
 const LINKS = ['', 's', 'n', 'en', 'es', 'e', 'er']
@@ -138,8 +152,7 @@ const compound = remembered((word: string): Compound | null => {
     // "newspaper" is not a German compound of "news" and "paper".
     if (english !== null && english.join('') !== word) return { language, english }
   }
-  const end = endOfCompound(word, parts()[0]?.words ?? new Map())
-  return end === null ? null : { language: 'de', english: end }
+  return endOfCompound(word)
 })
 
 function wholeCompound(word: string, parts: PartsOfCompounds): readonly string[] | null {
@@ -163,13 +176,16 @@ function partOf(part: string, shortest: number, parts: PartsOfCompounds): readon
   return parts.get(part) ?? (isEnglish ? [part] : null)
 }
 
-function endOfCompound(word: string, german: PartsOfCompounds): readonly string[] | null {
+function endOfCompound(word: string): Compound | null {
   for (let from = SHORTEST_PART; from <= word.length - SHORTEST_KNOWN_END; from += 1) {
     const end = masculine(word.slice(from))
-    const tail = german.get(end)
     const isJob = roles.general.has(end) || end === 'manager'
-    if (isJob || (tail !== undefined && !englishWords.has(end))) {
-      return [word.slice(0, from), ...(tail ?? [end])]
+    const isOf = ({ words }: { readonly words: PartsOfCompounds }) =>
+      isJob || (words.has(end) && !englishWords.has(end))
+    const known = parts().find(isOf)
+    if (known !== undefined) {
+      const { language, words } = known
+      return { language, english: [word.slice(0, from), ...(words.get(end) ?? [end])] }
     }
   }
   return null
@@ -223,16 +239,34 @@ export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 const anyLanguage = new PhraseBook<English>(made.any)
 const phrases = new PhraseBook<Languages>(made.phrases)
 
-const keptWords = kept('single-words', () =>
-  [...make().bySingleWord].map(([word, languages]): [string, Languages] => [word, [...languages]]),
+const languagesBySingleWord = kept(
+  'single-words',
+  () => {
+    const words: Record<string, string> = {}
+    for (const [word, languages] of make().bySingleWord) {
+      const key = [...languages].join(' ')
+      words[key] = words[key] === undefined ? word : `${words[key]} ${word}`
+    }
+    return words
+  },
+  (byLanguages) =>
+    new Map(
+      Object.entries(byLanguages).flatMap(([languages, words]) => {
+        const all = languages.split(' ')
+        return words.split(' ').map((word): [string, Languages] => [word, all])
+      }),
+    ),
 )
-const languagesBySingleWord = once(() => new Map(keptWords()))
 
 const bookOf = new Map(
-  made.languages.map((language) => {
-    const book = kept(`language-${language}`, () => packBook(make().byLanguage.get(language) ?? []))
-    return [language, once(() => new PhraseBook<English>(book()))]
-  }),
+  made.languages.map((language) => [
+    language,
+    kept(
+      `language-${language}`,
+      () => packBook(make().byLanguage.get(language) ?? []),
+      (book) => new PhraseBook<English>(book),
+    ),
+  ]),
 )
 
 /** How many of the words from `at` on are to stay as they are. */

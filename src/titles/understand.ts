@@ -5,12 +5,27 @@ import { functionWords, gradeSteps, kinds, readFunction, roles, type Kind } from
 import { remembered } from './kept.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel, type ReadLevel } from './levels.ts'
-import { confidences, phrases, asDigit, isNumeral } from './lexicon.ts'
-import { readBeside } from './side-roles.ts'
+import { confidences, phrases, asDigit, isNumeral, standingOf } from './lexicon.ts'
+import { readBeside, type Beside } from './side-roles.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
-import { readInEnglish, segmented, masculine, toEnglish, type Keeps } from './to-english.ts'
+import {
+  isKnownWord,
+  readInEnglish,
+  segmented,
+  masculine,
+  toEnglish,
+  type Keeps,
+} from './to-english.ts'
 import { placesOf } from './trade-steps.ts'
-import { isAmbiguous, isFiller, splitTitle, type EnglishTitle, type Parts } from './words.ts'
+import {
+  baseForms,
+  isAmbiguous,
+  isFiller,
+  meantBy,
+  splitTitle,
+  type EnglishTitle,
+  type Parts,
+} from './words.ts'
 
 // Titles of people at the top in addition to their office.
 const BESIDE_AN_OFFICE = new Set(['founder', 'owner', 'partner', 'president', 'chairperson'])
@@ -62,7 +77,7 @@ function textsOf(kind: Kind, { parts }: EnglishTitle): string[] {
   )
 }
 
-export interface UnderstoodTitle {
+export interface UnderstoodTitle extends Beside {
   readonly level: Level
   /** 0–99, orders levels and the steps inside one; null when unknown. */
   readonly rank: number | null
@@ -76,14 +91,6 @@ export interface UnderstoodTitle {
   readonly office: string | null
   /** Whether the post is held for the time being: interim, acting. */
   readonly isInterim: boolean
-  /** Board member, adviser, investor, volunteer …: a role in addition to a main job. */
-  readonly isSideRole: boolean
-  /** Whether it is advice that may come from outside: a side role, or a job such as "Technical Advisor". */
-  readonly isAdvisory: boolean
-  /** A side role that only the staff can have: on the works council, or of a union. */
-  readonly isSeatOfStaff: boolean
-  /** A job that people have alongside another one: by the hour, as a guest, on loan, in the reserve. */
-  readonly isHeldBeside: boolean
   /** It says that the job or the career is over, or that there is none: retired, former, open to work. */
   readonly isEndMarker: boolean
   readonly rule: string
@@ -108,8 +115,15 @@ export function readTitle(title: string, ladder: string): ReadTitle {
   return readByTitle(ladder)(title)
 }
 
+/** A word as it is in the lists, where a letter of it is wrong: "Porject Manger". */
+const corrected = remembered((word: string): string => {
+  const isKnown = (form: string) => isKnownWord(form) || phrases.knows(form)
+  if (isKnown(word) || functionWords.knows(word) || baseForms(word).some(isKnown)) return word
+  return meantBy(word) ?? word
+})
+
 function read(title: string, ladder: string) {
-  const parts = splitTitle(title)
+  const parts = splitTitle(title).map((words) => words.map(corrected))
   const own = withoutServed(parts)
   const english = toEnglish(own)
   const end = endOf(title, parts, namesMainJob)
@@ -167,11 +181,32 @@ function namesMainJob(parts: Parts): boolean {
 function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | null {
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
-    : (readLevel(own) ?? readLevel(english.parts))
+    : levelOfEither(own, english.parts)
+  if (level === null && isField(english)) return { ...standingOf('mid'), rule: 'field' }
   return level?.level === 'cxo' && isAmbiguous(title)
     ? { ...level, rule: 'ambiguous_abbreviation' }
     : level
 }
+
+/** By the words as written or, if they name no person ("MD, Insurance"), by the English. */
+function levelOfEither(own: Parts, english: Parts): ReadLevel | null {
+  const level = readLevel(own)
+  return level === null || level.rule === 'field' ? (readLevel(english) ?? level) : level
+}
+
+/** "Product Development", "Legal Services": a field of work, but no person. */
+function isField({ parts: [first = []] }: EnglishTitle): boolean {
+  const named = functionWords.scan(first).map(({ value, at }) => ({
+    strength: value?.strength,
+    isWord: value === null && !NO_WORDS.has(kinds.find(first, at) ?? 'unit'),
+  }))
+  const isOther = named.some(
+    ({ strength, isWord }) => isWord || strength === 'default' || strength === 'job',
+  )
+  return first.length > 1 && !isOther && named.some(({ strength }) => strength === 'field')
+}
+
+const NO_WORDS: ReadonlySet<Kind> = new Set(['filler', 'place', 'technology', 'level'])
 
 const LATIN = /^[a-z0-9&]/
 

@@ -12,8 +12,8 @@ const lists = kept('words', () =>
     'words.yaml',
     z.strictObject({
       ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'grade_prefixes', 'fillers'),
-      ...each(wordList, 'degrees', 'ambiguous', 'articles'),
-      letters: z.record(z.string(), z.string()),
+      ...each(wordList, 'degrees', 'ambiguous', 'articles', 'often_mistyped'),
+      ...each(z.record(z.string(), z.string()), 'letters', 'entities'),
       endings: z.record(z.string(), z.array(z.string())),
     }),
   ),
@@ -125,7 +125,9 @@ function meaningOf(
   }
   const isBehindPost = LEADS_TO_A_FIELD.has(previous) || POSTS.has(previous)
   const isOfField = isOfPost || isBehindPost || namesPost(spelled)
-  if (isLast && !isOfField && short.person !== null) return short.person
+  const byAny = at > 0 ? short.after.get('*') : undefined
+  const person = short.person ?? byAny ?? null
+  if (isLast && !isOfField && person !== null) return person
   // "VP, Fin.", but not "CFO, Acme Corp".
   const isField = isBehindPost || (isOfPost && at === 0)
   return short.field ?? short.always ?? (isField ? short.before.get('*') : undefined) ?? null
@@ -151,14 +153,6 @@ function withLetters(text: string): string {
   return text.replace(WRITTEN_OUT, (phrase) => LETTERS.get(phrase.replace('&', 'and')) ?? phrase)
 }
 
-// Each name with its sign.
-const NAMED = new Map(
-  `amp& lt< gt> quot" apos' ndash– mdash— bull• middot· hellip… lsquo‘ rsquo’ ldquo“ rdquo” laquo« raquo» szligß aeligæ
-   oeligœ oslashø sol/ comma, lpar( rpar) vert| period. shy ordf ordm`
-    .split(/\s+/)
-    .map((one) => [/^[a-z]+/.exec(one)?.[0] ?? '', one.replace(/^[a-z]+/, '')] as const),
-)
-for (const name of ['nbsp', 'reg', 'trade', 'copy']) NAMED.set(name, ' ')
 const ENTITY = /&(?:#x([\da-f]{1,6})|#(\d{1,7})|([a-z]+));/gi
 // &eacute; &uuml; &Ccedil;
 const ACCENT_NAME = /^([a-z])(?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron)$/i
@@ -174,7 +168,7 @@ function withoutEntities(title: string): string {
 function decoded(title: string): string {
   return title.replace(ENTITY, (all, hex?: string, digits?: string, name?: string) => {
     if (name !== undefined)
-      return NAMED.get(name.toLowerCase()) ?? ACCENT_NAME.exec(name)?.[1] ?? all
+      return lists.entities[name.toLowerCase()] ?? ACCENT_NAME.exec(name)?.[1] ?? all
     const sign = hex === undefined ? Number(digits) : Number.parseInt(hex, 16)
     return sign > 0 && sign <= HIGHEST_SIGN ? String.fromCodePoint(sign) : all
   })
@@ -231,6 +225,8 @@ const DOTTED = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu
 // R&D, FP&A, M & A, P&L stay one word.
 const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(?![\p{L}\p{N}])/gu
 const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
+// "Vertriebs- und Marketingleiter": one post, not two.
+const SHARED_END = /(?<=\p{L}{2})-\s+(?:und|oder|u|&|och|og|en)\s+(?=\p{L})/gu
 const PART_BORDER = /[,;،、|()[\]{}【】「」–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
 const WORD_BORDER = /[^\p{L}\p{M}\p{N}&]+/u
 // מנכ"ל, סמנכ״לית: the sign of an abbreviation.
@@ -304,7 +300,7 @@ function plain(title: string): string {
   if (ONLY_WORDS.test(text)) return text
   if (text.includes('.')) text = text.replace(DOTTED, (letters) => letters.replaceAll('.', ''))
   if (/[([/|]/.test(text)) text = text.replace(GENDER_LETTERS, ' ').replace(PRONOUNS, ' ')
-  text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '')
+  text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '').replace(SHARED_END, ' ')
   if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
   // "Int'l", "Sec'y", "S/W"
   text = text.replace(/(?<=\p{L}{2})['’](?=[lgyt]\b)|(?<=\b[sh])\/(?=w\b)/gu, '')
@@ -402,6 +398,7 @@ export function wordsOfPhrase(phrase: string): string[] {
 
 const SHORTEST_WORD = 5
 const SHORTEST_FORM = 4
+const SHORTEST_MISTYPED = 6
 const ENDINGS = Object.entries(lists.endings)
 
 /** A word with ae, oe and ue as a, o and u: "Geschaeftsfuehrer", where the lists hold umlauts without their dots. */
@@ -433,4 +430,27 @@ export function isOtherGender(word: string, other: string): boolean {
   if (word === other) return true
   if (Math.min(word.length, other.length) < SHORTEST_FORM) return false
   return baseForms(other).includes(word) || baseForms(word).includes(other)
+}
+
+/** The one common word that differs from `word` by a wrong letter; undefined if there is none, or several. */
+export function meantBy(word: string): string | undefined {
+  if (word.length < SHORTEST_MISTYPED) return undefined
+  // Another first or last letter is more often another word: "managed", "independen".
+  const meant = lists.often_mistyped.filter(
+    (other) => other[0] === word[0] && other.at(-1) === word.at(-1) && isWithinOneEdit(word, other),
+  )
+  return meant.length === 1 ? meant[0] : undefined
+}
+
+/** Whether one letter is added, left out or changed, or two neighbours are swapped. */
+export function isWithinOneEdit(a: string, b: string): boolean {
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start += 1
+  let end = 0
+  const shorter = Math.min(a.length, b.length) - start
+  while (end < shorter && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1
+  const restOfA = a.slice(start, a.length - end)
+  const restOfB = b.slice(start, b.length - end)
+  if (restOfA.length <= 1 && restOfB.length <= 1) return true
+  return restOfA.length === 2 && restOfB === `${restOfA[1]}${restOfA[0]}`
 }

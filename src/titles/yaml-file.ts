@@ -1,56 +1,25 @@
-/**
- * Reads a YAML file strictly: faults are named with file, line and key, all of them at once. The lists of `config/` are kept parsed, as
- * `npm run build` parsed them, under the hash of their text: parsing 550 kB took half a second of every process that builds.
- */
+/** Reads a YAML file strictly: faults are named with file, line and key, all of them at once. */
 
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { packageRoot } from '../support/assets.ts'
-import { readNamedFile, makeFolders, readIfThere } from '../support/atomic-file.ts'
+import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
-import { sha256Hex } from '../support/hash.ts'
 import { ownText, type OwnList } from '../support/own-lists.ts'
 import { plainly } from '../support/schema-words.ts'
 import { lineOf } from '../support/yaml-lines.ts'
-
-const FOLDER = join(packageRoot, 'dist', 'word-lists')
-const LISTS = ['config', join('config', 'titles')]
-
-const pathOf = (text: string): string => join(FOLDER, `${sha256Hex(text)}.json`)
-
-/** The result of `parse` for a text; undefined for a text that was missing when the package was built. */
-export function parsedList(text: string): unknown {
-  const kept = readIfThere(pathOf(text))
-  return kept === null ? undefined : (JSON.parse(kept.toString()) as unknown)
-}
-
-/** The lists that ship, by path in the package. */
-export function shippedLists(): string[] {
-  const paths = LISTS.flatMap((folder) =>
-    readdirSync(join(packageRoot, folder)).map((name) => join(folder, name)),
-  )
-  return paths.filter((path) => path.endsWith('.yaml'))
-}
-
-/** Parses and keeps all lists; the last step of `npm run build`. */
-export function keepParsedLists(): void {
-  makeFolders(FOLDER)
-  for (const path of shippedLists()) {
-    const text = readFileSync(join(packageRoot, path), 'utf8')
-    writeFileSync(pathOf(text), JSON.stringify(parse(text)))
-  }
-}
 
 /**
  * The checked content of a file that ships with the package, such as `config/ladders.yaml`.
  * @throws ConfigError naming file, line and key of every fault
  */
 export function readYaml<T>(name: string, schema: z.ZodType<T>): T {
-  const text = readNamedFile('word list', join(packageRoot, name), HINT).toString()
-  const parsed = schema.safeParse(parsedList(text))
-  return parsed.success ? parsed.data : parseYaml(text, name, schema)
+  return parseYaml(
+    readNamedFile('word list', join(packageRoot, name), HINT).toString(),
+    name,
+    schema,
+  )
 }
 
 /**

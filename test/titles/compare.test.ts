@@ -21,7 +21,7 @@ describe('compareTitles', () => {
     ['Product Manager', 'Product Marketing Manager', 'lateral', 'other_job'],
     ['CEO', 'Chief Executive Officer', 'retitle', 'same_words'],
     ['Chief of Staff to the CEO', 'Chief of Staff', 'retitle', 'same_words'],
-    ['Fisheries Biologist', 'Fisheries Biologst', 'retitle', 'typing_error'],
+    ['Fisheries Ecologist', 'Fisheries Ecologst', 'retitle', 'typing_error'],
     ['Rêveur', 'Rêveuse', 'retitle', 'gender'],
     ['Math Teacher', 'Teacher of Mathematics', 'retitle', 'same_words'],
     ['Product Manager, Growth', 'Product Manager, Platform', 'retitle', 'same_job'],

@@ -36,11 +36,38 @@ describe('a title that was reported as misread', () => {
     ['Compliance Monitoring Officer', 'mid', false, 'legal'],
     ['Police Community Support Officer', 'mid', false, 'other'],
     ['Délégué pharmaceutique', 'mid', false, 'sales'],
-    ['Trustee Services Manager', 'manager', true, 'operations'],
+    ['Trustee Services Manager', 'manager', true, 'finance'],
     ['アルバイト', 'mid', false, 'operations'],
     // German and Dutch controllers are analysts; only "Financial Controller" is one of a kind everywhere.
     ['Controller', 'mid', false, 'finance'],
     ['Financial Controller', 'manager', true, 'finance'],
+    // One wrong letter in a common word; "managed" and "former" are other words.
+    ['Porject Manager', 'mid', false, 'operations'],
+    ['Managing Dircector', 'cxo', true, 'general_management'],
+    ['Marketting Manager', 'manager', true, 'marketing'],
+    // A field of work, but no person.
+    ['Product Development', 'mid', false, 'product'],
+    ['Legal Services', 'mid', false, 'legal'],
+    // One post whose words share an end.
+    ['Assistent der Vertriebs- und Marketingleitung', 'entry', false, 'sales'],
+    // Words behind an English job say where it is done.
+    ['Design Director Industry', 'director', true, 'design'],
+    // Of two jobs the first one counts where the job stands before its field.
+    ['Vendeuse en boulangerie', 'mid', false, 'sales'],
+    // Jobs of an area are about the field that is named.
+    ['Area Manager, Sales', 'manager', true, 'sales'],
+    ['Area Manager', 'manager', true, 'operations'],
+    // A short form of a post, next to a field.
+    ['MD - Insurance', 'cxo', true, 'finance'],
+    ['Sr. Partner Manager', 'senior', false, 'sales'],
+    // The last word of a job is a technician, in a post or after "in" it is technology.
+    ['Nuclear Medicine Tech', 'mid', false, 'healthcare'],
+    ['Head of Tech', 'director', true, 'engineering'],
+    // Residents of a home, not of a hospital.
+    ['Resident Care Coordinator', 'mid', false, 'healthcare'],
+    // German adjectives, and Nordic and Dutch compounds that begin with an unknown word.
+    ['Leiter der Technischen Dokumentation', 'director', true, 'administration'],
+    ['Skolsköterska', 'mid', false, 'healthcare'],
   ])('%s is %s (management: %s, %s)', (title, level, isManagement, name) => {
     expect(understandTitle(title)).toMatchObject({ level, isManagement, function: name })
   })
@@ -162,6 +189,9 @@ describe('a change of title that was reported as misread', () => {
     ['VP', 'Executive Director', 'lateral'],
     // Posts
     ['Junior Art Director', 'Art Director', 'promotion'],
+    ['Junior Associate', 'Associate', 'promotion'],
+    ['Office Assistant', 'Junior Office Assistant', 'demotion'],
+    ['Bank Teller', 'Teller', 'retitle'],
     ['Art Director', 'Creative Director', 'promotion'],
     ['COO', 'President & COO', 'promotion'],
     ['Freelancer', 'Head of Design', 'unclassified'],
