@@ -80,7 +80,7 @@ describe('a snapshot of another journal', () => {
   it('from a restored warehouse, without bill and coverage, gets a hint how to continue', () => {
     const restored = { journal: OTHER, organizations: 0, to: null, credits: 0 }
     expect(refused({}, restored)?.hint).toMatch(
-      /A restored warehouse has no journal of its own: .* --adopt-destination\.$/,
+      /A restored warehouse has no journal: .* --adopt-destination\.$/,
     )
   })
 })
