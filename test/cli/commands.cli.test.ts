@@ -140,7 +140,7 @@ describe('simulate', () => {
     onTestFinished(() => void service.process.kill('SIGKILL'))
     while (!service.stdout().includes('\n')) await pause(20)
     const { url } = JSON.parse(service.stdout()) as { url: string }
-    expect(readFileSync(list, 'utf8').trimEnd().split('\n')).toHaveLength(7)
+    expect(readFileSync(list, 'utf8').trimEnd().split('\n')).toHaveLength(6)
 
     const dataDir = join(folder, 'data')
     const env = { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: KEY }
@@ -187,7 +187,7 @@ describe('a snapshot on S3', () => {
     const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
     const down = await site.call(args, { env: { JOBTIDE_S3_ENDPOINT: 'http://127.0.0.1:1' } })
     expect(down.stderr).toMatch(
-      /jobtide: .*127\.0\.0\.1:1 could not be reached.*\n {2}→ .*Nothing was bought.*--no-publish\.\n$/,
+      /jobtide: .*127\.0\.0\.1:1 did not write.*ECONNREFUSED.*\n {2}→ It could not be reached.*Nothing was bought.*--no-publish\.\n$/,
     )
     const forbidden = { operation: 'PutObject', action: 'status', status: 403, times: 9 } as const
     s3.setFaults([forbidden])
