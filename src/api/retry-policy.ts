@@ -6,7 +6,7 @@
  * | --- | --- | --- | --- |
  * | `refused`: 3xx, 4xx | ends the request | ends the request | |
  * | `order`: 429, 503, any with Retry-After | all pause, then one trial | the same | longer than max_wait, or a day |
- * | `failed`: 5xx, 408, 425, no answer | backoff | backoff; 5 in a row: one trial every 30 s | 20 attempts; max_wait |
+ * | `failed`: 5xx, 408, 425, no answer or a cut one | backoff | backoff; 5 in a row: one trial every 30 s | 20 attempts; max_wait |
  * | `unreadable`: 200 and no page, 2xx | backoff | the same | 6 billed attempts; 5 in a row; 2 wrong pages |
  * | `unreachable`: never a connection | | backoff to 2 s | 2 attempts and 8 s |
  */

@@ -1,4 +1,7 @@
-/** Decides which earlier run to resume, which of its batches to continue, and at what cost. Pure. */
+/**
+ * Decides which earlier run to resume, which of its batches to continue, and at what cost: from what the journal says was
+ * bought (`src/journal/history.ts`). Pure.
+ */
 
 import { pagesToBuy } from '../extract/projection.ts'
 import { serviceTime } from '../journal/clock-history.ts'

@@ -1,7 +1,7 @@
 /** Deliveries of signals as rows of table answers. */
 
 import { describe, expect, it } from 'vitest'
-import { cutAnswer } from '../../src/load/cut-bodies.ts'
+import { cutAnswer } from '../../src/load/redact-bodies.ts'
 import { rowsOfDelivery } from '../../src/load/deliveries.ts'
 
 const ID = '01JD0000000000000000000000'

@@ -8,7 +8,7 @@ import {
   type SegmentFindings,
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
-import { cutAnswer, cutEvents, type IsNamed } from '../../load/cut-bodies.ts'
+import { cutAnswer, cutEvents, type IsNamed } from '../../load/redact-bodies.ts'
 import { ANY_END } from '../../load/rows.ts'
 import { leaveOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'

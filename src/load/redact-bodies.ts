@@ -1,5 +1,5 @@
 /**
- * Removes people from received bodies: from a page their events; from a list of an answer the item that names them,
+ * Removes erased people from received bodies: from a page their events; from a list of an answer the item that names them,
  * such as one of 25 people found by a search; if an answer names them outside a list, all of it. Pure.
  */
 
