@@ -34,4 +34,3 @@ select
 from newest as rates
 inner join organizations on organizations.organization_id = rates.organization_id
 order by rates.more desc, rates.organization_id
-limit 50

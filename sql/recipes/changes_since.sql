@@ -14,4 +14,3 @@ select
 from career_changes
 where first_seen_at >= cast(getvariable('since') as date) and change like getvariable('change')
 order by first_seen_at desc, changed_on desc, person_full_name
-limit 200

@@ -12,4 +12,3 @@ from (
 )
 group by event_type, months_late
 order by event_type, months_late
-limit 48

@@ -19,4 +19,3 @@ where
     changes.organization_id = getvariable('organization')
     and changes.changed_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by changes.changed_at desc, changes.person_full_name
-limit 200

@@ -17,4 +17,3 @@ where
     and not was_management
     and promoted_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by promoted_at desc, person_full_name
-limit 200

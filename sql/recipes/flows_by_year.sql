@@ -13,4 +13,3 @@ select
 from talent_flows_yearly
 where from_organization_id = getvariable('organization') and people >= cast(getvariable('least') as int)
 order by year desc, people desc, went_to
-limit 200

@@ -13,4 +13,3 @@ select
 from leavers
 where is_founder and not is_transfer and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by left_on desc, organization_name, person_full_name
-limit 200

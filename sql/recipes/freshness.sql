@@ -9,4 +9,3 @@ from organizations
 left join organization_coverage as coverage on coverage.organization_id = organizations.organization_id
 group by organizations.name, organizations.organization_id
 order by covered_to, people_now desc, organizations.organization_id
-limit 50

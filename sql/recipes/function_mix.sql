@@ -12,4 +12,3 @@ from (
 )
 group by year, function
 order by year desc, joiners desc, function
-limit 200

@@ -23,4 +23,3 @@ where
     and now.month_start_on <= cast(getvariable('day') as date)
 group by now.month_start_on
 order by now.month_start_on desc
-limit 24

@@ -18,4 +18,3 @@ where
     anomalies.score >= cast(getvariable('least') as double)
     and anomalies.month_start_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by anomalies.score desc, organizations.organization_id
-limit 50

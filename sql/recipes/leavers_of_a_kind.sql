@@ -21,4 +21,3 @@ where
     and getvariable('level') in ('all', level)
     and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by left_at desc, person_full_name
-limit 200

@@ -16,4 +16,3 @@ where
     and started_on <= cast(getvariable('day') as date)
     and (ended_on > cast(getvariable('day') as date) or is_open)
 order by level, person_full_name
-limit 200

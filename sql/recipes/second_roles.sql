@@ -9,4 +9,3 @@ where is_current and is_primary
 group by profile_id, person_full_name
 having count(*) > 1
 order by organizations desc, person_full_name
-limit 50

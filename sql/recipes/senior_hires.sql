@@ -16,4 +16,3 @@ where
     and level in ('vp', 'cxo')
     and joined_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by joined_on desc, organization_name, person_full_name
-limit 200

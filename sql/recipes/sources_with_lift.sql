@@ -31,4 +31,3 @@ select
 from counted
 qualify hired >= cast(getvariable('least') as int)
 order by lift desc, source
-limit 50

@@ -19,4 +19,3 @@ select
 from watch_hits
 where first_seen_at >= cast(getvariable('since') as date) and watch_list like getvariable('list')
 order by first_seen_at desc, changed_on desc, watch_list, person_full_name
-limit 200

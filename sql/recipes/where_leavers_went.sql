@@ -17,4 +17,3 @@ where
     and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 group by went_to_organization_id, went_to_organization_name
 order by people desc, went_to
-limit 20
