@@ -92,13 +92,20 @@ describe('the lists of a project', () => {
       await insertEvents(warehouse, [
         ...movers('doubtful', 5, (nth) => `2021-04-${10 + 3 * nth}`),
         ...stayers('doubtful', 25),
+        // Far below the confidence of a pair without a decision.
+        ...movers('weak', 3, (nth) => `2021-04-${10 + 3 * nth}`),
+        ...Array.from({ length: 30 }, (_, nth): GivenEvent[] => [
+          { ...atWork(`left ${nth}`, 'weak'), event_type: 'joined', changed_at: '2016-03-04' },
+          { ...atWork(`left ${nth}`, 'weak'), event_type: 'left', changed_at: '2021-04-12' },
+          { ...atWork(`came ${nth}`, 'giant'), event_type: 'joined', changed_at: '2021-04-14' },
+        ]).flat(),
         ...stayers('giant', 40),
       ])
       const without = { transfers: 0, groups: 0, level: null }
       expect([await build(project), await seen()]).toEqual([expect.anything(), without])
       writeFileSync(
         list('transfers'),
-        'transfers:\n  - { from: doubtful, to: giant, is_transfer: true }\n',
+        'transfers:\n  - { from: doubtful, to: giant, is_transfer: true }\n  - { from: weak, to: giant, is_transfer: true }\n',
       )
       writeFileSync(
         list('organization-groups'),
@@ -108,7 +115,7 @@ describe('the lists of a project', () => {
         list('ladders'),
         'ladders:\n  - { name: giants, organizations: [giant], rungs: [{ title: engineer, level: director }] }\n',
       )
-      const decided = { transfers: 5, groups: 2, level: 'director' }
+      const decided = { transfers: 8, groups: 2, level: 'director' }
       expect((await build(project)).fullRefreshReason).toMatch(/changed since the last build/)
       expect(await seen()).toEqual(decided)
       expect((await build(null)).fullRefreshReason).toBeNull()
@@ -151,6 +158,10 @@ function row(
   needsDecision: boolean,
 ) {
   return { source, evidence, decision, is_transfer: isTransfer, needs_decision: needsDecision }
+}
+
+function atWork(profile_id: string, organization_id: string) {
+  return { profile_id, organization_id, title_current: 'Engineer' }
 }
 
 function movers(from: string, people: number, dayOf: (nth: number) => string): GivenEvent[] {
