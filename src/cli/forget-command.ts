@@ -13,7 +13,7 @@ import { readPending } from '../run/forget/pending.ts'
 import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
 import { absoluteAddress, withoutSlash } from '../publish/store/open-store.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
-import type { ErasureWorld } from '../run/forget/search.ts'
+import { refusePages, type ErasureWorld } from '../run/forget/search.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
@@ -43,6 +43,7 @@ export async function forgetCommand(
 ): Promise<Result> {
   const { gone: places = [], pipeline, yes = false } = options
   const request = requestOf(context, people, options)
+  await refusePages(context.directory, request.profileIds)
   const gone = places.map((place) => withoutSlash(absoluteAddress(place, '.') ?? place))
   const world = { ...erasureWorld(context, pipeline), gone }
   if (!yes) return planReport(await planErasure(world, request))
@@ -52,6 +53,7 @@ export async function forgetCommand(
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
 export async function exportPersonCommand(context: Context, profileId: string): Promise<Report> {
+  await refusePages(context.directory, [profileId])
   const found = await exportPerson(context, profileId)
   // For people it is spread over lines; a program gets the same document.
   const title = escapedJson(JSON.stringify(found, null, 2)).split('\n')

@@ -52,6 +52,14 @@ describe('jobtide forget', () => {
     expect(readFileSync(report.path, 'utf8')).toContain(other.person_full_name)
 
     await expectExported(site, one.profile_id)
+    const [row] = await site.query<{ page: string }>(
+      `select max(person_network_url) as page from job_change_events where profile_id = '${one.profile_id}'`,
+    )
+    for (const command of ['forget', 'export-person']) {
+      const refused = await site.call([command, `${row?.page.toUpperCase() ?? ''}/`])
+      expect(refused.exitCode).toBe(2)
+      expect(refused.stderr).toContain(`is the page of ${one.profile_id}`)
+    }
     const plan = done(await site.call(args))
     expect(plan.stdout).toMatch(/^would be erased: 2 people\n\s*journal +\d+ events in /)
     expect(plan.stdout).toContain('Nothing was changed.')
