@@ -112,6 +112,10 @@ function profile(
   const street = `${1 + (number % 90)} Main Street`
   const address = `${street}, ${city}`
   const city_state = `${city}, ${region}`
+  const domain = `${slug}.example`
+  const emails = ['info', 'ceo'].map((mailbox) => {
+    return { email: `${mailbox}@${domain}`, type: 'professional', domain }
+  })
   return {
     company_id: String(1_000 + number),
     company_name: name,
@@ -126,7 +130,7 @@ function profile(
     locations: [{ address, city_state, is_primary: true, street_address: street }],
     founded_year: String(1950 + Math.floor(random() * 70)),
     followers: (people * 12).toLocaleString('en-US'),
-    website: `https://${slug}.example`,
+    website: `https://${domain}`,
     jobs: [
       { open_jobs_count: openings.length, title: 'Jobs', url: `${page}/jobs` },
       ...openings.slice(0, OPENINGS_SHOWN).map(({ id, title }) => {
@@ -134,7 +138,12 @@ function profile(
       }),
     ],
     employees: [],
-    extracted_contacts: { emails: [{ email: `ceo@${slug}.example`, type: 'professional' }] },
+    extracted_contacts: {
+      emails,
+      professional_emails: emails,
+      personal_emails: [],
+      phone_numbers: [{ number: `+1 555 ${1_000 + number}`, e164: `+1555${1_000 + number}` }],
+    },
   }
 }
 
