@@ -110,7 +110,7 @@ const NOTHING_SCHEDULED = {
   id: 'nothing_scheduled',
   pipeline: null,
   message: 'no pipeline has a schedule anymore',
-  hint: 'Put the files back into pipelines/; they are read again each minute.',
+  hint: 'Put the files back into pipelines/; they are read again every ten minutes.',
 }
 
 function healthOf(freshness: Freshness) {
