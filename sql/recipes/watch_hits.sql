@@ -1,5 +1,5 @@
--- question: What happened to the people and organisations on the watch-lists, by when it was first seen here, and how sure is each match?
--- parameter: since = 2000-01-01: the earliest day it was first seen here
+-- question: Which changes of the people and organisations on the watch-lists did Jobtide first receive since a day, and how sure is each match?
+-- parameter: since = 2000-01-01: the first day on which Jobtide received the change
 -- parameter: list = %: the name of a watch-list, or % for all
 -- empty: watch_matches: no pipeline has a watch-list (`watch:` in its file)
 select

@@ -34,6 +34,7 @@ export interface ReportOptions extends Scope {
 }
 
 interface DigestOptions extends Scope {
+  readonly dataDir?: string
   readonly format: DigestFormat
 }
 
@@ -161,9 +162,10 @@ export async function digestCommand(context: Context, options: DigestOptions): P
   }
 }
 
-/** The command that shows the same window and list as a page. */
-function reportCommandOf({ week, days, from, to, organizations }: DigestOptions): string {
-  const given = { days, from, to, organizations }
+/** The command that shows the same window, list and data directory as a page. */
+function reportCommandOf({ week, dataDir, ...scope }: DigestOptions): string {
+  const { days, from, to, organizations } = scope
+  const given = { days, from, to, organizations, 'data-dir': dataDir }
   const options = Object.entries(given).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, shellWord(String(value))],
   )

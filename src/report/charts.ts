@@ -51,7 +51,7 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
     return { ...week, x1: new Date(from + DAY * 0.5), x2: new Date(from + DAY * 6.5), opacity }
   })
   const { y, marks } = upAndDown(bars, 5)
-  const says = `Joined and left in each of the ${weeks.length} weeks to the end of the window; the table below has the figures.`
+  const says = `Joined and left in each of the ${weeks.length} weeks to the end of the period; the table below has the figures.`
   return picture(says, (_, isNarrow) => ({
     height: isNarrow ? 240 : 280,
     marginLeft: 40,

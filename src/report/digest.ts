@@ -109,7 +109,7 @@ export function missingTexts({ coverage: [first] }: Pick<ReportHead, 'coverage'>
   const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
   if (missing <= 0) return []
   return [
-    `${countText(missing, 'organisation')} not read for the whole window: changes may be missing there`,
+    `${countText(missing, 'organisation')} not fetched for the whole period: changes may be missing there`,
   ]
 }
 

@@ -93,10 +93,10 @@ export function trendsSection({ trends, organizations, attrition, year }: Report
     'trends',
     'Trends',
     html`<p class="note">
-      The organisations with most changes. Above, the share that left in the twelve months to each
-      month, with its range, on one scale for all; until there is a rate, how many joined and left.
-      Below, the headcount, on its own scale, which begins at 0: people who were seen, and an
-      estimate of those who never changed anything, or the number on the organisation's page.
+      The organisations with most changes. Upper chart: the share that left in the twelve months up
+      to each month, with its range, on one scale for all. Until there is a rate, it shows how many
+      joined and left. Lower chart: the headcount, from 0 on its own scale. It is the people seen
+      plus those never seen, who come from the organisation's page or else an estimate.
     </p>`,
     groups.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
@@ -146,7 +146,8 @@ export function weeksSection({ weeks, window }: ReportData): Html {
     'Week by week',
     html`<p class="note">
         <b class="joined">Joined</b> above the line, <b class="left">left</b> below it, by when it
-        became known, in times of seven days to the end of the window. The window is drawn stronger.
+        became known. Each bar is seven days; the last one ends with the period. The period is
+        darker.
       </p>
       <figure>${weeksChart(weeks, window)}</figure>`,
     folded(
@@ -225,7 +226,8 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     html`<p class="note">
         Moves whose leaving and joining both became known in ${since}:
         ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
-        window (blue). Only moves between watched organisations are visible; transfers are left out.
+        period (blue). Only moves between organisations you follow are visible; transfers are left
+        out.
       </p>
       <figure>${flowsChart(flows)}</figure>`,
     folded(
@@ -235,7 +237,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
           column('From', (flow) => name(flow.from_organization, '–')),
           column('To', (flow) => name(flow.to_organization, '–')),
           figure('Moves', (flow) => flow.moves),
-          figure('In the window', (flow) => flow.moves_in_window),
+          figure('In the period', (flow) => flow.moves_in_window),
         ],
         { caption: flows.length < MOST.flows ? '' : 'The most frequent ones.' },
       ),
@@ -269,7 +271,7 @@ export function burstsSection({ bursts }: ReportData): Html {
     html`<p class="note">
       Months in which at least 10 people joined or left an organisation, far more than expected from
       its own history and the season (chance gives a score of 3 or more once in 740 months), if any
-      of it became known in the window. As known today, by when it happened, without transfers,
+      of it became known in the period. As known today, by when it happened, without transfers,
       duplicate people and teams that moved together.
     </p>`,
     bursts.length === 0 ? html`<p>None.</p>` : table(),
@@ -286,7 +288,7 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       [
         column('Organisation', (one) => name(one.organization, one.organization_id ?? '–')),
         column(
-          'Read up to',
+          'Fetched up to',
           (one) => instant(one.covered_to_at),
           (one) => one.covered_to_at,
         ),
@@ -297,25 +299,25 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
     'coverage',
     'Freshness and cost',
     html`<dl class="facts">
-      <dt>Read up to</dt>
+      <dt>Fetched up to</dt>
       <dd>
         ${instant(first?.oldest_watermark_at)}${
           first?.oldest_watermark_at !== first?.newest_watermark_at &&
-          html` for the organisation read least far, ${instant(first?.newest_watermark_at)} for the
-          one read furthest`
+          html` for the organisation fetched least far, ${instant(first?.newest_watermark_at)} for
+          the one fetched furthest`
         }
       </dd>
-      <dt>Read for the whole window</dt>
+      <dt>Fetched for the whole period</dt>
       <dd>
         ${numberText(first?.whole ?? 0)} of ${countText(first?.organizations ?? 0, 'organisation')},
-        up to the newest reading
+        up to the last fetch
       </dd>
       <dt>Newest change</dt>
       <dd>
         detected ${instant(freshness.newest_detected_at)}, received
         ${instant(freshness.newest_received_at)}
       </dd>
-      <dt>Cost of the window</dt>
+      <dt>Cost of the period</dt>
       <dd>
         ${credits(freshness.credits)} for ${countText(freshness.events_received, 'event')} received
         first in it
@@ -332,7 +334,7 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       }
     </dl>`,
     missing.length > 0 &&
-      html`<h3>Not read for the whole window</h3>
+      html`<h3>Not fetched for the whole period</h3>
         ${table()}`,
   )
 }

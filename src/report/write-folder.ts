@@ -218,6 +218,6 @@ function organizationPage(
   return htmlDocument({ title, styles: ['page.css'], script: null, body })
 }
 
-const ABOUT = 'The window is the time in which a change became known first.'
+const ABOUT = 'The period is the time in which a change became known first.'
 const COPY =
   'This page is a copy: what is erased later stays in it wherever it was sent or moved. Names of people are on the pages of organisations.'

@@ -83,7 +83,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
     </main>
     ${footer(
       writtenAt,
-      `The window is the time in which a change became known first, not that in which it happened:
+      `The period is the time in which a change became known first, not that in which it happened:
       each line shows both. Many changes are dated to the month only. Levels, such as director, are
       read from titles. Side roles, such as a seat on a board, and transfers are not counted.`,
       'This page names people. It is a copy: what is erased later stays in it wherever it was sent or moved.',
@@ -122,7 +122,8 @@ function warnings({ scope, coverage }: ReportData): Content {
     missing > 0 &&
       html`<p class="warning">
         ${countText(missing, 'organisation')} of ${numberText(first?.organizations ?? 0)}
-        ${missing === 1 ? 'was' : 'were'} not read for the whole window, so changes may be missing.
+        ${missing === 1 ? 'was' : 'were'} not fetched for the whole period, so changes may be
+        missing.
         <a href="#coverage">Which</a>
       </p>`,
     scope !== null &&

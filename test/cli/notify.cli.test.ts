@@ -244,5 +244,9 @@ describe('notify', () => {
     expect(done(await site.call(['digest', ...more])).stdout).toMatch(
       new RegExp(`^more +jobtide report ${more.join(' ')}$`, 'm'),
     )
+    const elsewhere = ['--days', '30', '--data-dir', site.dataDir]
+    expect(done(await site.call(['digest', ...elsewhere])).stdout).toMatch(
+      new RegExp(`^more +jobtide report ${elsewhere.join(' ')}$`, 'm'),
+    )
   })
 })

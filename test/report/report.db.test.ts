@@ -135,7 +135,7 @@ describe('the page', () => {
     const page = parsed(await pageOf(window, list))
     const shown = new Set(page.all('.people tbody tr').map((row) => row.getAttribute('data-name')))
     expect([...shown]).toEqual(['Org 3'])
-    expect(page.text('.warning')).toContain('not read for the whole window')
+    expect(page.text('.warning')).toContain('not fetched for the whole period')
     expect(page.text('header')).toContain('nowhere-inc')
   })
 
