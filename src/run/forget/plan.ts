@@ -3,8 +3,10 @@
 import { openJournal } from '../../journal/journal.ts'
 import { answersNaming } from '../../load/leave-out.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
+import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
+import type { DataDirectory } from '../data-directory.ts'
 import { databasesToErase } from '../databases.ts'
 import { newAmong, readPending, together, type StoreFindings } from './pending.ts'
 import { cutting, findInJournal } from './rebuild.ts'
@@ -60,3 +62,37 @@ export async function planErasure(world: ErasureWorld, request: Erasable) {
     stores,
   }
 }
+
+/**
+ * Refuses the page of a person in place of the `profile_id` that their job changes have: they would seem not to be here.
+ * @throws ConfigError that names the ids
+ */
+export async function refusePages(
+  directory: Pick<DataDirectory, 'warehouse'>,
+  profileIds: readonly string[],
+): Promise<void> {
+  const addresses = profileIds.filter((id) => id.includes('/'))
+  if (addresses.length === 0) return
+  const found = await readingIn(directory, async (warehouse) =>
+    warehouse === null
+      ? []
+      : warehouse.all<{ address: string; ids: string[] }>(
+          `with named as (select unnest(from_json($1, '["varchar"]')) as address)
+           select address, list(distinct profile_id order by profile_id) as ids
+           from job_change_events inner join named on ${pageSql('person_network_url')} = ${pageSql('address')}
+           group by address
+           having not list_has_all(from_json($2, '["varchar"]'), ids)
+           order by address`,
+          [JSON.stringify(addresses), JSON.stringify(profileIds)],
+        ),
+  )
+  const [first] = found
+  if (first === undefined) return
+  const ids = [...new Set(found.flatMap((one) => one.ids))].join(' ')
+  throw new ConfigError(`${first.address} is the page of ${first.ids.join(' and ')}`, {
+    hint: `Name people in job changes by their profile_id: ${ids}. Nothing was changed.`,
+  })
+}
+
+const pageSql = (text: string) =>
+  `regexp_replace(lower(${text}), '^(https?://)?(www[.])?|[/]+$', '', 'g')`

@@ -9,13 +9,7 @@ import { readSegment } from '../../journal/reader.ts'
 import { PublishError } from '../../publish/errors.ts'
 import { withObject, withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
-import {
-  ConfigError,
-  LockedError,
-  StorageError,
-  asStorageError,
-  messageOf,
-} from '../../support/errors.ts'
+import { LockedError, StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
 import { tablesOf } from '../../warehouse/erase-rows.ts'
@@ -120,40 +114,6 @@ export async function readingIn<T>(
     return work(warehouse)
   })
 }
-
-/**
- * Refuses the page of a person in place of the `profile_id` that their job changes have: they would seem not to be here.
- * @throws ConfigError that names the ids
- */
-export async function refusePages(
-  directory: Pick<DataDirectory, 'warehouse'>,
-  profileIds: readonly string[],
-): Promise<void> {
-  const addresses = profileIds.filter((id) => id.includes('/'))
-  if (addresses.length === 0) return
-  const found = await readingIn(directory, async (warehouse) =>
-    warehouse === null
-      ? []
-      : warehouse.all<{ address: string; ids: string[] }>(
-          `with named as (select unnest(from_json($1, '["varchar"]')) as address)
-           select address, list(distinct profile_id order by profile_id) as ids
-           from job_change_events inner join named on ${pageSql('person_network_url')} = ${pageSql('address')}
-           group by address
-           having not list_has_all(from_json($2, '["varchar"]'), ids)
-           order by address`,
-          [JSON.stringify(addresses), JSON.stringify(profileIds)],
-        ),
-  )
-  const [first] = found
-  if (first === undefined) return
-  const ids = [...new Set(found.flatMap((one) => one.ids))].join(' ')
-  throw new ConfigError(`${first.address} is the page of ${first.ids.join(' and ')}`, {
-    hint: `Name people in job changes by their profile_id: ${ids}. Nothing was changed.`,
-  })
-}
-
-const pageSql = (text: string) =>
-  `regexp_replace(lower(${text}), '^(https?://)?(www[.])?|[/]+$', '', 'g')`
 
 async function unknownAmong(
   warehouse: Warehouse,
