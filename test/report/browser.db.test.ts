@@ -112,7 +112,7 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
         expect(await items.count()).toBeLessThan(20)
         await page.goForward()
         await table.locator('dl a', { hasText: /^moves$/ }).click()
-        expect(await table.locator('h2').innerText()).toBe('moves')
+        await expect.poll(() => table.locator('h2').innerText()).toBe('moves')
       })
     },
   )
