@@ -9,17 +9,22 @@ import { jsonOrNull } from '../support/json.ts'
 
 /** The events on a page, each as sent. */
 export function eventsOn(body: Buffer): readonly unknown[] {
-  const { data } = Object(parseJson(body)) as { readonly data?: unknown }
+  return eventsIn(parseJson(body))
+}
+
+function eventsIn(page: unknown): readonly unknown[] {
+  const { data } = Object(page) as { readonly data?: unknown }
   return Array.isArray(data) ? data : []
 }
 
 /** Cuts the events for which `isCut` returns true out of the body of a page; null if there are none. */
 export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
-  const events = eventsOn(body)
+  const parsed = parseJson(body)
+  const events = eventsIn(parsed)
   if (!events.some(isCut)) return null
   // A value that is nested too deeply can be read but not written, so it goes as well.
   const goes = events.map((event) => isCut(event) || !isWritable(event))
-  const page = { ...Object(parseJson(body)), data: events.filter((_, at) => goes[at] === false) }
+  const page = { ...Object(parsed), data: events.filter((_, at) => goes[at] === false) }
   const members = Object.entries(page).filter(([, value]) => isWritable(value))
   return {
     body: Buffer.from(JSON.stringify(Object.fromEntries(members))),

@@ -141,14 +141,18 @@ function isOldSql(eventsBefore: number): string {
   return `(changed_at < ${before} and detected_at < ${before})`
 }
 
+/** Defines the macros of the models, as temporary ones: a warehouse opened for reading may be of an earlier version. */
+export async function defineMacros(warehouse: Warehouse): Promise<void> {
+  const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
+  await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
+}
+
 /**
  * Records the watch-list entries that may mean an erased person. Runs while the events are still there, because they
  * show the names, pages and handles of people.
  */
 async function findErasedEntries(warehouse: Warehouse): Promise<void> {
-  const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
-  // Temporary ones, because a warehouse opened for reading may have been built by an earlier version.
-  await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
+  await defineMacros(warehouse)
   await warehouse.run(
     `set variable erased_entries = (
        with people as materialized (select unnest(getvariable('erased_people')) as profile_id),

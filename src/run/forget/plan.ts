@@ -5,7 +5,7 @@ import { answersNaming } from '../../load/leave-out.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull } from '../../support/json.ts'
-import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
+import { countErasable, defineMacros, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import type { DataDirectory } from '../data-directory.ts'
 import { databasesToErase } from '../databases.ts'
 import { newAmong, readPending, together, type StoreFindings } from './pending.ts'
@@ -73,19 +73,19 @@ export async function refusePages(
 ): Promise<void> {
   const addresses = profileIds.filter((id) => id.includes('/'))
   if (addresses.length === 0) return
-  const found = await readingIn(directory, async (warehouse) =>
-    warehouse === null
-      ? []
-      : warehouse.all<{ address: string; ids: string[] }>(
-          `with named as (select unnest(from_json($1, '["varchar"]')) as address)
-           select address, list(distinct profile_id order by profile_id) as ids
-           from job_change_events inner join named on ${pageSql('person_network_url')} = ${pageSql('address')}
-           group by address
-           having not list_has_all(from_json($2, '["varchar"]'), ids)
-           order by address`,
-          [JSON.stringify(addresses), JSON.stringify(profileIds)],
-        ),
-  )
+  const found = await readingIn(directory, async (warehouse) => {
+    if (warehouse === null) return []
+    await defineMacros(warehouse)
+    return warehouse.all<{ address: string; ids: string[] }>(
+      `with named as (select unnest(from_json($1, '["varchar"]')) as address)
+       select address, list(distinct profile_id order by profile_id) as ids
+       from job_change_events inner join named on page_name(person_network_url) = page_name(address)
+       group by address
+       having not list_has_all(from_json($2, '["varchar"]'), ids)
+       order by address`,
+      [JSON.stringify(addresses), JSON.stringify(profileIds)],
+    )
+  })
   const [first] = found
   if (first === undefined) return
   const ids = [...new Set(found.flatMap((one) => one.ids))].join(' ')
@@ -93,6 +93,3 @@ export async function refusePages(
     hint: `Name people in job changes by their profile_id: ${ids}. Nothing was changed.`,
   })
 }
-
-const pageSql = (text: string) =>
-  `regexp_replace(lower(${text}), '^(https?://)?(www[.])?|[/]+$', '', 'g')`
