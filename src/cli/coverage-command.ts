@@ -8,11 +8,14 @@ import { filtersText } from '../journal/coverage.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
-import { coverageOfAll, coverageReport, gapsOf, wantedOf } from '../plan/coverage-report.ts'
-import type {
-  CoverageReport,
-  OrganizationCoverage,
-  UnreadStretch,
+import {
+  coverageOfAll,
+  coverageReport,
+  gapsOf,
+  wantedOf,
+  type CoverageReport,
+  type OrganizationCoverage,
+  type UnreadStretch,
 } from '../plan/coverage-report.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'

@@ -19,8 +19,16 @@ import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import type { CreditGroup } from './options.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
-import { counted, facts, table, companyText, creditsText } from './report.ts'
-import type { Cell, Column, Report } from './report.ts'
+import {
+  counted,
+  facts,
+  table,
+  companyText,
+  creditsText,
+  type Cell,
+  type Column,
+  type Report,
+} from './report.ts'
 
 export interface CreditsOptions {
   /** Absent shows the summary. */

@@ -8,8 +8,15 @@ import { NoAnswerError, createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
 import { holdOf, type Hold } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/clock-history.ts'
-import { finding, keepPause, look, machineFindings, pipelineFindings } from '../run/doctor.ts'
-import type { Finding, FindingState } from '../run/doctor.ts'
+import {
+  finding,
+  keepPause,
+  look,
+  machineFindings,
+  pipelineFindings,
+  type Finding,
+  type FindingState,
+} from '../run/doctor.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'

@@ -8,8 +8,14 @@ import { openJournal } from '../journal/journal.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { withJournal } from '../run/session.ts'
 import { makeFolder } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, messageOf, onDisk } from '../support/errors.ts'
-import type { ExitCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  messageOf,
+  onDisk,
+  type ExitCode,
+} from '../support/errors.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import { countText } from '../support/numbers.ts'
 import { HOUR, MIB } from '../support/units.ts'

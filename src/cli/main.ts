@@ -1,8 +1,14 @@
 /** Runs one command from its arguments to its exit code. Every error ends here as one sentence and a hint. */
 
 import { Command, CommanderError } from 'commander'
-import { logLevelFrom, misspelt, quietSdk, refuseKeyInArguments, secretsOf } from '../config.ts'
-import type { Environment } from '../config.ts'
+import {
+  logLevelFrom,
+  misspelt,
+  quietSdk,
+  refuseKeyInArguments,
+  secretsOf,
+  type Environment,
+} from '../config.ts'
 import { engineVersion, packageVersion } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'

@@ -8,8 +8,14 @@ import { basename, join } from 'node:path'
 import { pausedUntil } from '../journal/pauses.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { listSegments } from '../journal/reader.ts'
-import { CREDITS_PER_PAGE, addCounts, monthOf, monthlyCredits } from '../journal/spending.ts'
-import { noCounts, type Counts } from '../journal/spending.ts'
+import {
+  CREDITS_PER_PAGE,
+  addCounts,
+  monthOf,
+  monthlyCredits,
+  noCounts,
+  type Counts,
+} from '../journal/spending.ts'
 import { prometheusText, type Labels, type Metric } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { JUDGEMENT_IDS, concerns, ranAt, runsOf } from '../plan/judge.ts'
@@ -18,8 +24,14 @@ import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, rememberNotBegun, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, isStop, messageOf } from '../support/errors.ts'
-import type { ExitCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  isStop,
+  messageOf,
+  type ExitCode,
+} from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'

@@ -2,8 +2,13 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { GROUPS, groupOf, IN_MEMORY, readCatalogue } from '../model/catalogue.ts'
-import type { CatalogueTable } from '../model/catalogue.ts'
+import {
+  GROUPS,
+  groupOf,
+  IN_MEMORY,
+  readCatalogue,
+  type CatalogueTable,
+} from '../model/catalogue.ts'
 import { configFiles } from '../model/computed-models.ts'
 import { CATALOGUE_TITLE, cataloguePage } from '../report/catalogue-page.ts'
 import { refuseForeignPage } from '../report/document.ts'

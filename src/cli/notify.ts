@@ -13,8 +13,13 @@ import { concerns, missingSince, runsOf, type Judgement, type JudgementId } from
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { RunCommand } from '../run/begin.ts'
 import type { Job } from '../run/job.ts'
-import { partsOf, readFreshness, readPipelines } from '../run/pipelines.ts'
-import type { Freshness, KnownPipeline } from '../run/pipelines.ts'
+import {
+  partsOf,
+  readFreshness,
+  readPipelines,
+  type Freshness,
+  type KnownPipeline,
+} from '../run/pipelines.ts'
 import type { RunReport } from '../run/run.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, isStop, messageOf } from '../support/errors.ts'

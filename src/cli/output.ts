@@ -11,8 +11,17 @@ import type { Logger, Scrubber } from '../support/logger.ts'
 import { countText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
-import { coloured, plain, reportDocument, reportText, tableText, wrapLines } from './report.ts'
-import type { Paint, Report, Result } from './report.ts'
+import {
+  coloured,
+  plain,
+  reportDocument,
+  reportText,
+  tableText,
+  wrapLines,
+  type Paint,
+  type Report,
+  type Result,
+} from './report.ts'
 
 export type Output = ReturnType<typeof streamOutput>
 

@@ -20,8 +20,17 @@ import { remainingPlan, type OpenRun } from '../run/resume.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
-import { counted, facts, table, aboutText, durationText } from './report.ts'
-import type { Fact, Report, Result, Table } from './report.ts'
+import {
+  counted,
+  facts,
+  table,
+  aboutText,
+  durationText,
+  type Fact,
+  type Report,
+  type Result,
+  type Table,
+} from './report.ts'
 
 export interface PlanOptions extends Overrides {
   /** Number of batches to read for a forecast; see service-commands.ts. */

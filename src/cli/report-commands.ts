@@ -7,8 +7,14 @@ import { join, parse, relative, resolve } from 'node:path'
 import { plainText, slackBody } from '../observe/notice.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { QUESTION, answerOf } from '../report/answer.ts'
-import { DIGEST_CHANGES, OF_DIRECTORS, headDigest } from '../report/digest.ts'
-import { missingTexts, unknownTexts, type DigestPart } from '../report/digest.ts'
+import {
+  DIGEST_CHANGES,
+  OF_DIRECTORS,
+  headDigest,
+  missingTexts,
+  unknownTexts,
+  type DigestPart,
+} from '../report/digest.ts'
 import { transfersText } from '../report/format.ts'
 import { readHead, type ReportHead } from '../report/read-report.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'

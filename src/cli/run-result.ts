@@ -13,8 +13,16 @@ import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
-import { counted, facts, firstTexts, bytesText, durationText, cut } from './report.ts'
-import type { Fact, Report } from './report.ts'
+import {
+  counted,
+  facts,
+  firstTexts,
+  bytesText,
+  durationText,
+  cut,
+  type Fact,
+  type Report,
+} from './report.ts'
 
 /**
  * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was

@@ -1,8 +1,13 @@
 /** The commands that send requests: run, backfill, extract, and `plan --sample`. */
 
 import { createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom, proxiesFrom, webhookSecretFrom } from '../config.ts'
-import { journalBackupFrom } from '../config.ts'
+import {
+  apiKeyFrom,
+  baseUrlFrom,
+  proxiesFrom,
+  webhookSecretFrom,
+  journalBackupFrom,
+} from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
 import type { RunCommand } from '../run/begin.ts'
@@ -22,8 +27,13 @@ import { observed } from './metrics.ts'
 import { withNotifications } from './notify.ts'
 import { conclude } from './output.ts'
 import { durationText, facts, type Report } from './report.ts'
-import { erasureState, leftBehindText, problemOf, runReport } from './run-result.ts'
-import type { ErasureState } from './run-result.ts'
+import {
+  erasureState,
+  leftBehindText,
+  problemOf,
+  runReport,
+  type ErasureState,
+} from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')

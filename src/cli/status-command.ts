@@ -26,8 +26,17 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
-import { counted, facts, table, agoText, creditsText } from './report.ts'
-import type { Fact, Note, Report, Result } from './report.ts'
+import {
+  counted,
+  facts,
+  table,
+  agoText,
+  creditsText,
+  type Fact,
+  type Note,
+  type Report,
+  type Result,
+} from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5
