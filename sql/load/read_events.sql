@@ -5,12 +5,19 @@
 
 create or replace temp table page_events as
 with
-    bodies as (
+    sent_bodies as (
         select
             unnest(cast($1 as integer[])) as nth,
             unnest(cast($2 as varchar[])) as run_id,
             unnest(cast($3 as timestamptz[])) as received_at,
             unnest(cast($4 as blob[])) as body
+    ),
+
+    -- One thread reads a list, but all threads read groups.
+    bodies as (
+        select nth, any_value(run_id) as run_id, any_value(received_at) as received_at, any_value(body) as body
+        from sent_bodies
+        group by nth
     ),
 
     -- Pages that the engine accepts as JSON, as JavaScript does.

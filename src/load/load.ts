@@ -46,8 +46,10 @@ export interface LoadProgress {
 // would delay a stop and the progress line.
 const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
-// The engine holds up to twenty times as much while it reads.
-const BODIES_AT_ONCE = 4 * MIB
+// The engine holds up to twenty times the bodies while it reads them. With half as many at once, 131,811 events took a
+// fifth longer.
+const MEMORY_PER_BYTE = 64
+const MOST_BYTES = 8 * MIB
 
 /** A segment of the journal that is not completely loaded; `from` is the number of loaded bytes. */
 interface OpenSegment {
@@ -79,7 +81,10 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
     suppressed: 0,
     newUnknownFields: [],
   }
-  await loadSegments(options, () => new Chunk(history.notRead, suppression), report)
+  const newChunk = () => new Chunk(history.notRead, suppression)
+  // Merging notes the segments that hold events of erased people.
+  const isEachAlone = !suppression.isEmpty
+  await loadSegments(options, { newChunk, isEachAlone }, report)
   const run = history.runs.get(closing?.run_id ?? '')
   if (closing !== undefined && run !== undefined) run.finished = closing
   await storeFacts(warehouse, history)
@@ -88,57 +93,75 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
 
 async function loadSegments(
   { warehouse, journal, chunkEvents, onProgress }: LoadOptions,
-  newChunk: () => Chunk,
+  { newChunk, isEachAlone }: { readonly newChunk: () => Chunk; readonly isEachAlone: boolean },
   report: LoadReport,
 ): Promise<void> {
   const segments = await openSegments(warehouse, journal)
   if (segments.length === 0) return
   const memory = await warehouse.memoryLimit()
-  const mostEvents = chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
+  const most = {
+    events: chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS),
+    bytes: Math.min(memory / MEMORY_PER_BYTE, MOST_BYTES),
+  }
   const bytes = sum(segments.map(({ from, size }) => size - from))
   let bytesDone = 0
   onProgress?.({ bytesDone, bytes })
-  for (const { name, from, size } of segments) {
-    const frames = journal.read(name, from)
+  // Most nights write a small segment, and each chunk costs 0.04 s.
+  for (const group of isEachAlone ? segments.map((segment) => [segment]) : [segments]) {
+    const frames = framesOf(journal, group)
     try {
       for (;;) {
         const chunk = newChunk()
-        const end = await readChunk(warehouse, chunk, mostEvents, frames)
-        if (end === null) break
+        const read = await readChunk(warehouse, chunk, most, frames)
+        if (read.bytes === 0) break
         // More of a delivery was parsed than is kept, and its rows are in memory several times.
         if (chunk.answers.length > 0) collectGarbage()
-        await mergeChunk(warehouse, chunk, { segment: name, bytes: end }, report)
+        await mergeChunk(warehouse, chunk, read.ends, report)
         if (chunk.answers.length > 0) collectGarbage()
-        onProgress?.({ bytesDone: bytesDone + end - from, bytes })
+        bytesDone += read.bytes
+        onProgress?.({ bytesDone, bytes })
       }
     } finally {
       frames.return(undefined)
     }
-    bytesDone += size - from
+  }
+}
+
+interface FrameOfSegment {
+  readonly segment: string
+  readonly frame: PlacedFrame
+}
+
+function* framesOf(journal: Journal, segments: readonly OpenSegment[]): Generator<FrameOfSegment> {
+  for (const { name: segment, from } of segments) {
+    for (const frame of journal.read(segment, from)) yield { segment, frame }
   }
 }
 
 /**
  * Reads records until the chunk is full.
- * @returns the position in the segment where the last record ends; null if there is none
+ * @returns the bytes read, and by segment the position where the last record ends
  */
 async function readChunk(
   warehouse: Warehouse,
   chunk: Chunk,
-  mostEvents: number,
-  frames: Generator<PlacedFrame>,
-): Promise<number | null> {
-  let end: number | null = null
-  while (chunk.size < mostEvents) {
+  most: { readonly events: number; readonly bytes: number },
+  frames: Generator<FrameOfSegment>,
+): Promise<{ readonly bytes: number; readonly ends: ReadonlyMap<string, number> }> {
+  const ends = new Map<string, number>()
+  let bytes = 0
+  while (chunk.size < most.events) {
     const next = frames.next()
     if (next.done === true) break
-    if (end === null) await warehouse.run(loadSql('staging'))
-    chunk.add(next.value)
-    end = next.value.end
-    if (chunk.waiting >= BODIES_AT_ONCE) await chunk.readBodies(warehouse)
+    const { segment, frame } = next.value
+    if (bytes === 0) await warehouse.run(loadSql('staging'))
+    chunk.add(frame)
+    ends.set(segment, frame.end)
+    bytes += frame.size
+    if (chunk.waiting >= most.bytes) await chunk.readBodies(warehouse)
   }
   await chunk.readBodies(warehouse)
-  return end
+  return { bytes, ends }
 }
 
 async function openSegments(warehouse: Warehouse, journal: Journal): Promise<OpenSegment[]> {

@@ -29,26 +29,29 @@ const ANSWERS_AT_ONCE = MIB
 
 /**
  * Merges a chunk: its events, in `staged_sightings`, and the facts of its other records.
- * @param position how far the segment of the journal is loaded with it; stored in the same transaction
+ * @param ends by segment of the journal, how far it is loaded with the chunk; stored in the same transaction
  * @param report gets the counts of the chunk
  */
 export async function mergeChunk(
   warehouse: Warehouse,
   chunk: Chunk,
-  { segment, bytes }: { readonly segment: string; readonly bytes: number },
+  ends: ReadonlyMap<string, number>,
   report: LoadReport,
 ): Promise<void> {
   const { rejects, suppressed } = chunk.notes
   await warehouse.transaction(async () => {
     await mergeAll(warehouse, chunk, report)
-    await warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
-    const position = [segment, BigInt(bytes)]
-    await warehouse.run('insert into ops.journal_positions values ($1, $2)', position)
+    const segments = [...ends.keys()]
+    const bytes = [...ends.values()].map(BigInt)
+    await warehouse.run('delete from ops.journal_positions where segment in (select unnest($1))', [
+      segments,
+    ])
+    await warehouse.append('ops.journal_positions', { segment: segments, bytes })
     if (suppressed > 0) {
       await warehouse.run(
-        `insert into ops.segments_to_erase select $1
-         where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
-        [segment],
+        `insert into ops.segments_to_erase
+         select segment from (select unnest($1) as segment) anti join ops.segments_to_erase using (segment)`,
+        [segments],
       )
     }
     await warehouse.run(loadSql('unstage'))

@@ -269,6 +269,7 @@ class OpenWarehouse {
     columns: Readonly<Record<string, readonly SqlValue[]>>,
   ): Promise<void> {
     const rowCount = Object.values(columns)[0]?.length ?? 0
+    if (rowCount === 0) return
     const tableColumns = (await this.#read(`from ${table} limit 0`, [])).columnNames()
     for (const [name, values] of Object.entries(columns)) {
       if (!tableColumns.includes(name)) throw new TypeError(`${table} has no column ${name}`)

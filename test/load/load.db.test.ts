@@ -49,11 +49,11 @@ describe('a page of 5 MB', () => {
   }, 60_000)
 })
 
-/** Loads a journal with these segments into a warehouse, and returns both with the report of the load. */
+/** Loads a journal with these segments into a warehouse, page by page, and returns both with the report of the load. */
 async function loaded(...segments: readonly (readonly Page[])[]) {
   const warehouse = await memory()
   const journal = await journalOfPages(temporaryFolder(), segments)
-  return { warehouse, journal, report: await load({ warehouse, journal }) }
+  return { warehouse, journal, report: await load({ warehouse, journal, chunkEvents: 1 }) }
 }
 
 const ends = (fields: Partial<RunFinished> = {}): RunFinished => ({
