@@ -8,6 +8,7 @@
  * A partial build (`--select`) makes each selected table from all rows, and runs the checks that read one.
  */
 
+import { existsSync } from 'node:fs'
 import { replaceIfOther } from '../support/atomic-file.ts'
 import { realClock, type Clock } from '../support/clock.ts'
 import { TIERS } from '../warehouse/catalog.ts'
@@ -149,7 +150,10 @@ export async function buildModels(
         durationMs: clock.monotonic() - startedMs,
       }
     })
-    if (options.asKnownOn !== undefined) replaceIfOther(options.asKnownOn, knownOnFile(project))
+    const { asKnownOn } = options
+    // Without a full refresh the models are those of the last build.
+    if (asKnownOn !== undefined && (report.fullRefreshReason !== null || !existsSync(asKnownOn)))
+      replaceIfOther(asKnownOn, knownOnFile(project))
     return report
   } catch (error) {
     if (error instanceof CheckFailedError) {
