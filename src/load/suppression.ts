@@ -16,6 +16,7 @@ import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file
 import { isoInstant } from '../support/clock.ts'
 import { StorageError, onDisk } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
+import { withoutTrailingSlashes } from '../support/text.ts'
 
 /** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
@@ -248,7 +249,7 @@ export function personHash(key: string, profileId: string): string {
 // The last part of a page, or a handle, in lower case, because pages are written with and without the address. With a
 // line feed, as below.
 function pageHash(key: string, page: string): string {
-  const path = page.replace(/[?#].*$/s, '').replace(/\/+$/, '')
+  const path = withoutTrailingSlashes(page.replace(/[?#].*$/s, ''))
   return personHash(key, `page\n${path.slice(path.lastIndexOf('/') + 1).toLowerCase()}`)
 }
 

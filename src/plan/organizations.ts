@@ -112,24 +112,31 @@ export function fromText(cell: string): OrganizationRef | null {
 
 function fromColumns(idCell: string, url: string): OrganizationRef | null {
   const id = cleaned(idCell)
+  if (isNoName(withoutTrailingSlashes(id))) return fromText(url)
   // An id in the column of URLs counts as an id, even if a page has that name.
-  return isNoName(id) ? fromText(url) : { by: 'id', value: id }
+  return PERSON_PAGE.test(id) ? null : { by: 'id', value: id }
 }
 
 const isNoName = (value: string) => value === '' || NO_NAME.test(value)
 
-const EDGES = /^[\p{Default_Ignorable_Code_Point}\s]+|[\p{Default_Ignorable_Code_Point}\s]+$/gu
+const EDGE = /[\p{Default_Ignorable_Code_Point}\s]/u
+const HAS_EDGE = /^[\p{Default_Ignorable_Code_Point}\s]|[\p{Default_Ignorable_Code_Point}\s]$/u
+
+/** Without spaces and invisible characters at both ends. One regular expression would take quadratic time. */
+function withoutEdges(text: string): string {
+  if (!HAS_EDGE.test(text)) return text
+  const characters = [...text]
+  const from = characters.findIndex((one) => !EDGE.test(one))
+  const last = characters.findLastIndex((one) => !EDGE.test(one))
+  return from < 0 ? '' : characters.slice(from, last + 1).join('')
+}
 
 /**
  * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe that marks
  * text in Excel. Accents are normalised.
  */
 function cleaned(cell: string): string {
-  return cell
-    .replaceAll(EDGES, '')
-    .replace(/^'+(?=.)/, '')
-    .replaceAll(EDGES, '')
-    .normalize('NFC')
+  return withoutEdges(withoutEdges(cell).replace(/^'+(?=.)/, '')).normalize('NFC')
 }
 
 export interface Row {

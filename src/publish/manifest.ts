@@ -168,6 +168,9 @@ const outlineSchema = z.object({
       })
       .transform(({ files, deletion_vector: vector, ...table }) => {
         return { ...table, files: vector === null ? files : [...files, vector] }
+      })
+      .refine(({ name, files }) => files.every(({ key }) => key.startsWith(`tables/${name}/`)), {
+        message: 'it names files of another table',
       }),
   ),
 })

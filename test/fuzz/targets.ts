@@ -89,7 +89,7 @@ function manifests(): Target {
       if (manifest === null) return
       for (const one of manifest.tables) {
         const isOutside = ({ key: path }: { key: string }) =>
-          !path.startsWith(`tables/${one.name}/`) || /\.\.|\/\/|[^\w./=-]/.test(path)
+          !path.startsWith(`tables/${one.name}/`) || /\/\.\.?\/|\/\/|[^\w./=-]/.test(path)
         const outside = objectsOf({ tables: [one] }).find(isOutside)
         claim(outside === undefined, `it names ${outside?.key}`)
       }
