@@ -21,6 +21,8 @@ export type Failure =
   | {
       readonly kind: 'status'
       readonly status: number
+      /** The status that came, where it means another one. */
+      readonly statusSent?: number
       readonly headers: Headers
       readonly reason: string
     }

@@ -156,6 +156,14 @@ describe('a service that answers everything with HTML and 200', () => {
   })
 })
 
+it.each([201, 206, 502])(
+  'a service that answers everything with %i: the error names the status',
+  async (status) => {
+    const { message } = await errorOf(aShop(() => ({ takesMs: 20, status })).buy(400))
+    expect(message).toMatch(new RegExp(`page \\d+ of batch 0001: ${status}: `))
+  },
+)
+
 describe('a service that cannot be reached', () => {
   const noWay = (obstacle: Obstacle, takesMs = 20): Answered => ({
     takesMs,
