@@ -164,6 +164,16 @@ it.each([201, 206, 502])(
   },
 )
 
+it('an error that says that it was charged 10 credits counts as 10, not as free', async () => {
+  const text = JSON.stringify({ success: false, message: 'no', data: null, credit_used: 10 })
+  const charged = { takesMs: 20, status: 500, text, charge: 10 }
+  const shop = aShop(({ nth }) => (nth === 2 ? charged : aPage))
+  await shop.buy(5)
+  expect(shop.pages()).toBe(5)
+  expect(shop.inDoubt()).toBe(10)
+  expect(shop.journal.run().creditsCommitted).toBe(shop.service.charged())
+})
+
 describe('a service that cannot be reached', () => {
   const noWay = (obstacle: Obstacle, takesMs = 20): Answered => ({
     takesMs,
