@@ -245,6 +245,7 @@ describe('settings', () => {
     ['an unknown command', ['fly'], /unknown command 'fly'/],
     ['a missing argument', ['run'], /missing required argument 'pipeline'/],
     ['--credits 5', ['backfill', '--credits', '5'], /whole number from 10 to/],
+    ['--credits 9 of find', ['find', 'posts', 'keyword=x', '--credits', '9'], /number from 10 to/],
     ['--credits 0x10', ['run', 'x', '--credits', '0x10'], /whole number from 10 to/],
     ['--credits 5e2', ['run', 'x', '--credits', '5e2'], /whole number from 10 to/],
     ['--requests-per-second 1e2', ['run', 'x', '--requests-per-second', '1e2'], /number above 0/],
