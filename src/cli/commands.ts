@@ -382,7 +382,12 @@ export function addCommands(program: Command, start: Start): void {
       return start(
         options,
         pipelines.filter((one) => one !== undefined),
-        async (context) => (await declared.import())(...([context, ...args] as never[])),
+        async (context) => {
+          const { refuseFile } = await import('../run/data-directory.ts')
+          // It says so next to whatever else is wrong.
+          if (name !== 'doctor') refuseFile(context.directory.root)
+          return (await declared.import())(...([context, ...args] as never[]))
+        },
       )
     })
   }

@@ -10,7 +10,7 @@ import {
   sizeFrom,
   type Environment,
 } from '../config.ts'
-import { dataDirectory, refuseFile } from '../run/data-directory.ts'
+import { dataDirectory } from '../run/data-directory.ts'
 import type { Job } from '../run/job.ts'
 import { ownFolder } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
@@ -87,7 +87,6 @@ export function createContext(
     say()
   }
   const directory = dataDirectory(dataDirFrom(environment, options.dataDir))
-  refuseFile(directory.root)
   return {
     ...parts,
     // Permanent output goes below the progress bar.

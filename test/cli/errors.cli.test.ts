@@ -278,7 +278,7 @@ describe('the data directory', () => {
     },
   )
 
-  const reading = 'status coverage credits rejects models report digest export doctor verify'
+  const reading = 'status coverage credits rejects models report digest export verify'
   const commands = [
     ...`load replay demo ${reading}`.split(' '),
     'forget per_1',
