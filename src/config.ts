@@ -113,17 +113,18 @@ export function expandVariables(environment: Environment, text: string): string 
 
 // The message leaves the path out, because it may be a misplaced secret.
 function namedFile(variable: string, path: string): string {
+  const hint = `Check its value; if it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`
   try {
-    refuseLong(statSync(path).size, variable)
+    const found = statSync(path)
+    if (!found.isFile() && !found.isFIFO()) {
+      throw new ConfigError(`${variable} names a folder or a device in place of a file`, { hint })
+    }
+    refuseLong(found.size, variable)
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(
-      `${variable} names a file that cannot be read (${systemCode(error) ?? 'unknown'})`,
-      {
-        hint: `Check its value; if it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
-      },
-    )
+    const code = systemCode(error) ?? 'unknown'
+    throw new ConfigError(`${variable} names a file that cannot be read (${code})`, { hint })
   }
 }
 

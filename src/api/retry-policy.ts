@@ -21,6 +21,10 @@ export type Failure =
   | {
       readonly kind: 'status'
       readonly status: number
+      /** The status that came, where it means another one. */
+      readonly statusSent?: number
+      /** The error says that it was charged, which no error should be. */
+      readonly isCharged?: boolean
       readonly headers: Headers
       readonly reason: string
     }
@@ -145,11 +149,12 @@ export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
 }
 
 /**
- * Whether the attempt may have been charged. Errors of this endpoint are free. A damaged page was sent, and so probably
- * charged, and so may be an answer with another 2xx status than 200.
+ * Whether the attempt may have been charged. Errors are free, unless they say otherwise. A damaged page was sent, and so
+ * probably charged, and so may be an answer with another 2xx status than 200.
  */
 export function isInDoubt(failure: Failure): boolean {
   if (failure.kind === 'no-answer') return failure.inDoubt
+  if (failure.kind === 'status' && failure.isCharged === true) return true
   return outcomeOf(failure, true) === 'unreadable'
 }
 

@@ -153,6 +153,12 @@ export function isFreeError(json: unknown): boolean {
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
+/** Whether an error says that it was charged. */
+export function namesCharge(body: Buffer): boolean {
+  const { credit_used: credits } = Object(parseJson(body)) as { readonly credit_used?: unknown }
+  return Number(credits) > 0
+}
+
 // A refusal may name 50 companies by URL. Longer text is of no use.
 const LONGEST_MESSAGE = 16 * KIB
 const LONGEST_SHOWN = 300

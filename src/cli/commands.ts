@@ -289,7 +289,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     options: {
       '--output <file>': 'write the results as CSV, and report changes since the previous file',
       '--pages <n>': ['maximum number of pages', wholeNumber(1, 10_000), 10],
-      '--credits <n>': ['credits it may spend', wholeNumber(1, 1e9)],
+      '--credits <n>': ['credits it may spend; a page can cost 10', wholeNumber(10, 1e9)],
       '--refresh-days <n>': [
         'reuse an answer up to this age instead of buying it again',
         wholeNumber(0, 3650),
@@ -382,7 +382,12 @@ export function addCommands(program: Command, start: Start): void {
       return start(
         options,
         pipelines.filter((one) => one !== undefined),
-        async (context) => (await declared.import())(...([context, ...args] as never[])),
+        async (context) => {
+          const { refuseFile } = await import('../run/data-directory.ts')
+          // It says so next to whatever else is wrong.
+          if (name !== 'doctor') refuseFile(context.directory.root)
+          return (await declared.import())(...([context, ...args] as never[]))
+        },
       )
     })
   }

@@ -7,7 +7,7 @@ import { ConfigError } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
-import { withoutCredentials } from '../support/text.ts'
+import { shellWord, withoutCredentials } from '../support/text.ts'
 import type { Context } from './context.ts'
 import type { ExportFormat } from './options.ts'
 import { whileReading } from './reading.ts'
@@ -107,8 +107,8 @@ async function exportToFiles(
   const rows = sum(tables.map((one) => one.rows))
   const loader =
     format === 'csv'
-      ? `into PostgreSQL, in one transaction: cd ${to} && psql -f ${LOAD_SCRIPT}`
-      : `into a DuckDB file: cd ${to} && duckdb people.duckdb -f ${LOAD_SCRIPT}`
+      ? `into PostgreSQL, in one transaction: cd ${shellWord(to)} && psql -f ${LOAD_SCRIPT}`
+      : `into a DuckDB file: cd ${shellWord(to)} && duckdb people.duckdb -f ${LOAD_SCRIPT}`
   return {
     title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${destination}`,
     sections: [table('tables', tables, COLUMNS)],

@@ -10,7 +10,7 @@ import { skippedOf, tellSkipped } from '../plan/skipped-lines.ts'
 import { erase, type Erasure } from '../run/forget/erase.ts'
 import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
-import { planErasure, refusePages, type ErasurePlan } from '../run/forget/plan.ts'
+import { planErasure, refuseNoPeople, type ErasurePlan } from '../run/forget/plan.ts'
 import { absoluteAddress, withoutSlash } from '../publish/store/open-store.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/search.ts'
@@ -43,7 +43,7 @@ export async function forgetCommand(
 ): Promise<Result> {
   const { gone: places = [], pipeline, yes = false } = options
   const request = requestOf(context, people, options)
-  await refusePages(context.directory, request.profileIds)
+  await refuseNoPeople(context.directory, request.profileIds)
   const gone = places.map((place) => withoutSlash(absoluteAddress(place, '.') ?? place))
   const world = { ...erasureWorld(context, pipeline), gone }
   if (!yes) return planReport(await planErasure(world, request))
@@ -53,7 +53,7 @@ export async function forgetCommand(
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
 export async function exportPersonCommand(context: Context, profileId: string): Promise<Report> {
-  await refusePages(context.directory, [profileId])
+  await refuseNoPeople(context.directory, [profileId])
   const found = await exportPerson(context, profileId)
   // For people it is spread over lines; a program gets the same document.
   const title = escapedJson(JSON.stringify(found, null, 2)).split('\n')
@@ -77,6 +77,12 @@ function requestOf(
       hint: 'Check how the command was put together. Nothing was changed.',
     })
   }
+  const odd = people.find((id) => !PHONE.test(id) && (NO_ID.test(id) || SEVERAL.test(id)))
+  if (odd !== undefined) {
+    throw new ConfigError(`not a ${ID_COLUMN}: ${JSON.stringify(odd)}`, {
+      hint: `Name each person by the ${ID_COLUMN}, in a separate argument. Nothing was changed.`,
+    })
+  }
   if (profileIds.length === 0 && olderThan === undefined && readPending(directory.root) === null) {
     throw new ConfigError('no person to forget was named', {
       hint: 'Name people by their profile_id, a file of them with --from, or --older-than DAYS. Nothing was changed.',
@@ -90,6 +96,11 @@ function requestOf(
 const ID_COLUMN = 'profile_id'
 // Blanks, control characters and invisible characters: a note after an id, or a copying artefact.
 const NO_ID = /[\s\p{Cc}\p{Default_Ignorable_Code_Point}\uFFFD]/u
+
+// Not the address of a page, which may have a comma.
+const SEVERAL = /^[^/]*[,;]/
+// As people write one, with blanks.
+const PHONE = /^[+(]{0,2}\d[^,;]*$/
 
 function idsIn(file: string, logger: Logger): string[] {
   const hint = `Give a text file with one ${ID_COLUMN} per line, or CSV with a column of that name. Nothing was changed.`

@@ -4,6 +4,7 @@ import { relative, sep } from 'node:path'
 import { skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { makeProjectFolder } from '../run/folder.ts'
 import { countText } from '../support/numbers.ts'
+import { shellWord } from '../support/text.ts'
 import type { Context } from './context.ts'
 import type { Fact, Report } from './report.ts'
 
@@ -16,7 +17,7 @@ export async function initCommand(
   const below = relative(process.cwd(), folder)
   const named = below.startsWith(`..${sep}`) || below === '..' ? folder : below
   const next = [
-    ...(below === '' ? [] : [`cd ${named}`]),
+    ...(below === '' ? [] : [`cd ${shellWord(named)}`]),
     ...(organizations === null ? ['list the organisations to watch in organizations.csv'] : []),
     'cp .env.example .env && chmod 600 .env',
     'put the address of the service and the key into .env',

@@ -59,28 +59,33 @@ export function toOption(flags: string, declaration: OptionDeclaration): Option 
   const option = new Option(flags, about)
   if (typeof values === 'function') option.argParser(values as (text: string) => unknown)
   else if (values) option.choices([...values])
+  else if (!option.isBoolean() && !option.negate) option.argParser(notEmpty)
   if (standard !== undefined && standard !== null) option.default(standard)
   return conflicts === undefined ? option : option.conflicts(conflicts)
 }
 
 /** An option that may be given several times: its values in a list. */
 export function several(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text]
+  return [...before, notEmpty(text)]
+}
+
+// The value of an unset variable, which would mean the current folder.
+function notEmpty(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('Expected a text that is not empty.')
 }
 
 export function wholeNumber(least: number, most: number, rest = ''): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) {
-      return value
-    }
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}${rest}.`)
   }
 }
 
 function pace(text: string): number {
   const value = Number(text)
-  if (value > 0 && value <= 1_000) return value
+  if (/^\d*\.?\d+$/.test(text) && value > 0 && value <= 1_000) return value
   throw new InvalidArgumentError('Expected a number above 0 and up to 1000.')
 }
 

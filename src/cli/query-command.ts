@@ -358,6 +358,8 @@ async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise<string
   return rows === 0 ? `No rows: ${empty.why}.` : null
 }
 
+const DAYS: ReadonlySet<string> = new Set(['day', 'from', 'since', 'to'])
+
 /** Parameters that name an organisation, by its id or its name. */
 const ORGANIZATIONS: ReadonlySet<string> = new Set(['organization', 'other'])
 
@@ -378,6 +380,10 @@ async function setParameters(
     const [, name = '', value = ''] = /^(\w+)=(.*)$/s.exec(one) ?? []
     if (!recipe.parameters.some((parameter) => parameter.name === name)) {
       throw new ConfigError(`${recipe.name} takes no parameter ${one}`, { hint })
+    }
+    if (values.has(name)) throw new ConfigError(`${name}=… is given twice`, { hint })
+    if (DAYS.has(name) && !(WRITTEN_AS.date.test(value) && isDay(value))) {
+      throw new ConfigError(`${name}: not a day: ${value}`, { hint: 'Write it as 2026-11-30.' })
     }
     values.set(name, value)
   }

@@ -24,7 +24,7 @@ import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { EXIT } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
-import { lineText, type Line } from '../support/text.ts'
+import { lineText, shellWord, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
 import type { DigestFormat } from './options.ts'
 import { whileReading } from './reading.ts'
@@ -176,10 +176,6 @@ function reportCommandOf({ week, dataDir, ...scope }: DigestOptions): string {
     value === undefined ? [] : [`--${name}`, shellWord(String(value))],
   )
   return ['jobtide report', ...(week === true ? ['--week'] : []), ...options].join(' ')
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 const headOf = (label: string) => (label.endsWith('?') ? label : `${label}:`)

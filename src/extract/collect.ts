@@ -249,7 +249,7 @@ class Collection {
       return this.#keep(asked, answer, read, this.#kept(body, json))
     }
     if (status === 200 && isFreeError(json))
-      return { kind: 'status', status: 500, headers, reason: read }
+      return { kind: 'status', status: 500, statusSent: status, headers, reason: read }
     return status === 200
       ? { kind: 'not-a-page', reason: read }
       : { kind: 'status', status, headers, reason: errorMessage(body) }

@@ -110,8 +110,9 @@ export class PageBuyer {
     const envelope = parsePage(answer.body)
     if (typeof envelope === 'string') {
       if (!isFreeError(parseJson(answer.body))) return { kind: 'not-a-page', reason: envelope }
-      const { headers, body } = answer
-      return { kind: 'status', status: 500, headers, reason: `no success: ${errorMessage(body)}` }
+      const { status: statusSent, headers, body } = answer
+      const reason = `no success: ${errorMessage(body)}`
+      return { kind: 'status', status: 500, statusSent, headers, reason }
     }
     if (envelope.page !== page && !isFreeProbe) {
       const reason = `requested page ${page}, got page ${envelope.page}`

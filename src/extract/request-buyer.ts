@@ -8,7 +8,7 @@ import { UnavailableError } from '../api/errors.ts'
 import { WaitTooLongError, type Permit, type RequestOutcome } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import { isInDoubt, type Failure } from '../api/retry-policy.ts'
-import { errorMessage } from '../api/schemas.ts'
+import { errorMessage, namesCharge } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
@@ -162,7 +162,8 @@ export class RequestBuyer {
     const { status, headers, body } = answer
     this.#learnPace(attempt, answer)
     if (status !== 200 && attempt.statuses?.includes(status) !== true) {
-      const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
+      const said = { reason: errorMessage(body), isCharged: namesCharge(body) }
+      const failure: Failure = { kind: 'status', status, headers, ...said }
       return this.#fail(attempt, failure, status)
     }
     const kept = await read(answer, attempt)

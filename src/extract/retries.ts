@@ -48,6 +48,13 @@ export function wordsOf(failure: Failure): string {
   return shortened(failure.reason)
 }
 
+// Without the status, "ok" from a 201 explains nothing.
+function statusAndWords(failure: Failure): string {
+  const words = wordsOf(failure)
+  if (failure.kind !== 'status') return words
+  return `${failure.statusSent ?? failure.status}: ${words}`
+}
+
 /**
  * One item gets no answer, but others may: a run of `kind: collect` continues without it. Its cause ends the run if
  * nothing else is answered.
@@ -59,8 +66,7 @@ export class UnansweredError extends JobtideError {
 
   constructor({ failure, decision }: FailedAttempt, ending: JobtideError) {
     super(ending.exitCode, ending.message, { cause: ending })
-    const words = wordsOf(failure)
-    this.reason = failure.kind === 'status' ? `${failure.status}: ${words}` : words
+    this.reason = statusAndWords(failure)
     this.isPassing = decision.kind !== 'refused' && outcomeOf(failure, true) !== 'unreadable'
   }
 }
@@ -169,14 +175,13 @@ export class Retries {
     const { clock, logger, stop } = this.#options
     const { decision, failure, request } = failed
     const wait = { wait_ms: Math.round(waitOf(decision)) }
-    const reason = wordsOf(failure)
     if (decision.kind === 'pause-all') {
-      logger.warn({ status: decision.status, ...wait, message: reason }, 'paused')
+      logger.warn({ status: decision.status, ...wait, message: wordsOf(failure) }, 'paused')
       // The pacer makes all workers wait for its end.
       if (decision.giveUp === null) return
     }
     if (decision.kind !== 'retry') throw this.endingOf(failed)
-    logger.warn({ page: request.page, ...wait, reason }, 'retry')
+    logger.warn({ page: request.page, ...wait, reason: statusAndWords(failure) }, 'retry')
     await clock.sleep(decision.waitMs, stop)
   }
 
@@ -229,7 +234,11 @@ function giveUpError(
   const what = `page ${page} of batch ${batchId}`
   const words = wordsOf(failure)
   const unavailable = (text: string, hint?: string) =>
-    new UnavailableError(`${text}: ${words}`, null, hint === undefined ? {} : { hint })
+    new UnavailableError(
+      `${text}: ${statusAndWords(failure)}`,
+      null,
+      hint === undefined ? {} : { hint },
+    )
   switch (why) {
     case 'long-wait': {
       const text = `the service asks for no request before ${isoInstant(notBefore)}: ${words}`

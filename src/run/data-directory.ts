@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { ConfigError } from '../support/errors.ts'
+import { ConfigError, systemCode } from '../support/errors.ts'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
 
 /** The folder with a proof of each erasure. */
@@ -56,6 +56,27 @@ export function linkedFoldersIn(root: string): string[] {
     .filter(({ name }) => OWN_NAMES.some((own) => isNamed(name, own)))
     .map(({ name }) => join(root, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+}
+
+/** Refuses a data directory that is a file, or lies below one. @throws ConfigError */
+export function refuseFile(root: string): void {
+  if (isFileOrBelow(root)) throw notAFolder(root)
+}
+
+export function notAFolder(root: string, cause?: unknown): ConfigError {
+  return new ConfigError(`the data directory ${root} is not a folder, or lies below a file`, {
+    hint: 'Name a folder with --data-dir.',
+    cause,
+  })
+}
+
+/** Whether `path` cannot become a folder, because it or what it lies in is a file. */
+export function isFileOrBelow(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory()
+  } catch (error) {
+    return systemCode(error) === 'ENOTDIR'
+  }
 }
 
 /** The layout of the data directory `root`. */

@@ -125,8 +125,13 @@ function dataFinding(root: string, limitText: (bytes: number) => string): Findin
 
 /** The folder, or its nearest existing parent; a dangling link counts as existing. */
 function existingFolder(path: string): string {
-  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  return isThere ? path : existingFolder(dirname(path))
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return path
+  } catch (error) {
+    // It lies below a file.
+    if (systemCode(error) !== 'ENOTDIR') throw error
+  }
+  return existingFolder(dirname(path))
 }
 
 /** @throws StorageError if a file cannot be written, or cannot have a second name */

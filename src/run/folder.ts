@@ -7,6 +7,7 @@ import { packageRoot } from '../support/assets.ts'
 import { createFile, isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
+import { isFileOrBelow } from './data-directory.ts'
 import { readOrganizations } from './organizations-file.ts'
 
 const TEMPLATES = join(packageRoot, 'config', 'init')
@@ -20,6 +21,11 @@ const PIPELINE = join('pipelines', 'nightly.yaml')
  */
 export async function makeProjectFolder(folder: string, listFile: string | undefined) {
   const root = resolve(folder)
+  if (isFileOrBelow(root)) {
+    throw new ConfigError(`${root} is not a folder, or lies below a file`, {
+      hint: 'Name a folder: jobtide init FOLDER. Nothing was written.',
+    })
+  }
   if (existsSync(root) && realpathSync(root) === realpathSync(packageRoot)) {
     throw new ConfigError(`${root} is the folder of Jobtide itself`, {
       hint: 'Name a folder of your own: jobtide init FOLDER',

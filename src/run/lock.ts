@@ -21,7 +21,7 @@ import {
 import { makeFolderPrivate } from '../support/file-modes.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
-import { REMOVED, dataDirectory, replacedLinkIn } from './data-directory.ts'
+import { REMOVED, dataDirectory, notAFolder, replacedLinkIn } from './data-directory.ts'
 
 export const LOCK_FOLDER = 'locks'
 
@@ -178,9 +178,6 @@ function makeFolders(dataDir: string): void {
       )
     }
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw asStorageError(error, dataDir)
-    throw new ConfigError(`the data directory ${dataDir} is not a folder, or lies below a file`, {
-      hint: 'Name a folder with --data-dir.',
-      cause: error,
-    })
+    throw notAFolder(dataDir, error)
   }
 }

@@ -126,3 +126,8 @@ export function withoutTrailingSlashes(text: string): string {
   while (text[end - 1] === '/') end -= 1
   return text.slice(0, end)
 }
+
+/** A text as one word of a command line that people copy. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

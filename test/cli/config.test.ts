@@ -158,6 +158,11 @@ describe('the API key', () => {
     expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: 'sk-0123456789' })).toThrow(
       /^JOBTIDE_API_KEY_FILE names a file that cannot be read \(ENOENT\)$/,
     )
+    for (const path of [temporaryFolder(), '/dev/null']) {
+      expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: path })).toThrow(
+        /^JOBTIDE_API_KEY_FILE names a folder or a device in place of a file$/,
+      )
+    }
     expect(() => apiKeyFrom({})).toThrow('there is no API key')
   })
 

@@ -53,6 +53,8 @@ describe('jobtide doctor', () => {
       found: expect.stringMatching(/behind the service$/) as string,
     })
     expect(wrong.found('data')).toMatchObject({ state: 'problem' })
+    const below = await doctor(site, { env: { JOBTIDE_DATA_DIR: join(site.dataDir, 'below') } })
+    expect(below.found('data')).toEqual(wrong.found('data'))
     rmSync(site.dataDir)
     writeFileSync(site.organizations, '')
     const unread = await doctor(site, { env: { JOBTIDE_BASE_URL: 'http://127.0.0.1:1' } })

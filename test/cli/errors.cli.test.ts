@@ -245,6 +245,11 @@ describe('settings', () => {
     ['an unknown command', ['fly'], /unknown command 'fly'/],
     ['a missing argument', ['run'], /missing required argument 'pipeline'/],
     ['--credits 5', ['backfill', '--credits', '5'], /whole number from 10 to/],
+    ['--credits 9 of find', ['find', 'posts', 'keyword=x', '--credits', '9'], /number from 10 to/],
+    ['--credits 0x10', ['run', 'x', '--credits', '0x10'], /whole number from 10 to/],
+    ['--credits 5e2', ['run', 'x', '--credits', '5e2'], /whole number from 10 to/],
+    ['--requests-per-second 1e2', ['run', 'x', '--requests-per-second', '1e2'], /number above 0/],
+    ['an empty --gone', ['forget', 'per_1', '--gone', ''], /--gone.*not empty/],
     [
       '--format xml',
       ['query', 'select 1', '--format', 'xml'],
@@ -273,13 +278,30 @@ describe('the data directory', () => {
     },
   )
 
-  const commands = ['load', 'replay', 'demo', 'extract'] as const
+  const reading = 'status coverage credits rejects models report digest export verify'
+  const commands = [
+    ...`load replay demo ${reading}`.split(' '),
+    'forget per_1',
+    'export-person per_1',
+    'query from_nothing',
+    'extract PIPELINE',
+    'plan PIPELINE',
+  ]
   it.each(commands)('that is a file: %s exits with 2 and sends 0 requests', async (command) => {
     const site = await openSite({ companies: 1 })
-    const args = command === 'extract' ? [command, site.pipeline] : [command]
-    const result = await site.call([...args, '--data-dir', site.organizations, '--json'])
-    expectProblem(result, { exitCode: 2, says: /csv is not a folder/, next: /--data-dir/ })
+    const args = command.replace('PIPELINE', site.pipeline).split(' ')
+    for (const dataDir of [site.organizations, join(site.organizations, 'below')]) {
+      const result = await site.call([...args, '--data-dir', dataDir, '--json'])
+      expectProblem(result, { exitCode: 2, says: /is not a folder/, next: /--data-dir/ })
+    }
     expect(site.simulator.account().requests).toBe(0)
+  })
+
+  it.each(['', ' '])('named %j, as by an unset variable, is refused with exit 2', async (empty) => {
+    const folder = temporaryFolder()
+    const result = await callCli(['status', '--data-dir', empty, '--json'], { cwd: folder })
+    expectProblem(result, { exitCode: 2, says: /--data-dir.*not empty/, next: /status --help/ })
+    expect(readdirSync(folder)).toEqual([])
   })
 })
 

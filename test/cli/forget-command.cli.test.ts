@@ -150,6 +150,38 @@ describe('jobtide forget', () => {
     expect(hook.got.map(({ body }) => body['kind'])).toEqual(['stale', 'recovered'])
   })
 
+  it('exits with 2 for an organisation, a name and 2 ids in one argument, and begins no erasure', async () => {
+    const site = await openSite({ companies: 2 })
+    done(await site.call(['run', site.pipeline]))
+    const [two] = await site.query<{ organization: string; people: string[]; name: string }>(
+      `select any_value(organization_id) as organization, list(distinct profile_id)[:2] as people,
+         any_value(person_full_name) as name
+       from job_change_events`,
+    )
+    const { organization = '', people = [], name = '' } = two ?? {}
+    for (const [what, says] of [
+      [organization, `${organization} is an organisation, not a person`],
+      [name, `not a profile_id: "${name}"`],
+      [people.join(), 'not a profile_id: "per_'],
+      [`${people[0]} `, 'not a profile_id: "per_'],
+    ] as const) {
+      const { exitCode, stderr } = await site.call(['forget', what, '--yes'])
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)])
+    }
+    expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
+    expect(existsSync(join(site.dataDir, 'forget.pending.json'))).toBe(false)
+    // A telephone number has blanks, and the name of a pipeline is in files that no erasure changes.
+    const other = join(site.folder, 'every-night.yaml')
+    writeFileSync(
+      other,
+      readFileSync(site.pipeline, 'utf8').replace('name: test', 'name: every-night'),
+    )
+    const { pipeline } = await site.json<{ pipeline: string }>('run', other)
+    expect(pipeline).toBe('every-night')
+    const erased = await site.json('forget', '+49 30 123456', pipeline, '--yes')
+    expect(erased).toMatchObject({ is_complete: true, not_here: ['+49 30 123456', pipeline] })
+  })
+
   it('exits with 2 if no one is named, or the list is missing', async () => {
     const site = await openSite({ companies: 1 })
     const nobody = await site.call(['forget', '--yes'])

@@ -53,6 +53,19 @@ describe('jobtide init', () => {
     ])
   })
 
+  it('quotes a folder whose name has a blank for the shell, and refuses a file with exit 2', async () => {
+    const cwd = temporaryFolder()
+    const { stdout } = done(await callCli(['init', "two words/Ada's"], { cwd }))
+    expect(stdout).toContain(String.raw`cd 'two words/Ada'\''s'`)
+    writeFileSync(join(cwd, 'file'), '')
+    for (const place of ['file', 'file/below']) {
+      expect(await callCli(['init', place], { cwd })).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringMatching(/file(\/below)? is not a folder, or lies below/) as string,
+      })
+    }
+  })
+
   it('names the line that it skips in a CRM list with 1 of 4 rows without an address, as do plan, doctor and each run', async () => {
     const site = await openSite({ companies: 3 })
     const [, ...urls] = readFileSync(site.organizations, 'utf8').trim().split('\n')

@@ -71,6 +71,9 @@ it('each recipe answers with rows; an organisation may be given by its name; wro
     [['leavers_of_a_kind', `organization=${largest?.name}`, 'level=senor'], 'Did you mean senior?'],
     [['changes_since', 'change=jioned'], 'Did you mean joined?'],
     [['watch_hits', 'list=al'], 'Did you mean all?'],
+    [['watch_hits', 'since=2026-02-30'], 'since: not a day: 2026-02-30'],
+    [['senior_hires', 'to=soon'], 'to: not a day: soon'],
+    [['attrition', 'level=vp', 'level=cxo'], 'level=… is given twice'],
     [['nope'], 'there is no recipe nope'],
   ] as const) {
     const { exitCode, stderr } = await ask(...words)

@@ -156,6 +156,24 @@ describe('a service that answers everything with HTML and 200', () => {
   })
 })
 
+it.each([201, 206, 502])(
+  'a service that answers everything with %i: the error names the status',
+  async (status) => {
+    const { message } = await errorOf(aShop(() => ({ takesMs: 20, status })).buy(400))
+    expect(message).toMatch(new RegExp(`page \\d+ of batch 0001: ${status}: `))
+  },
+)
+
+it('an error that says that it was charged 10 credits counts as 10, not as free', async () => {
+  const text = JSON.stringify({ success: false, message: 'no', data: null, credit_used: 10 })
+  const charged = { takesMs: 20, status: 500, text, charge: 10 }
+  const shop = aShop(({ nth }) => (nth === 2 ? charged : aPage))
+  await shop.buy(5)
+  expect(shop.pages()).toBe(5)
+  expect(shop.inDoubt()).toBe(10)
+  expect(shop.journal.run().creditsCommitted).toBe(shop.service.charged())
+})
+
 describe('a service that cannot be reached', () => {
   const noWay = (obstacle: Obstacle, takesMs = 20): Answered => ({
     takesMs,

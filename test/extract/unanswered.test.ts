@@ -40,7 +40,7 @@ const NEVER: readonly (readonly [
   ['500', { status: 500, message: 'no' }, 5, '500: no', 5],
   ['410', { status: 410, message: 'gone' }, 2, '410: gone', 1],
   ['422', { status: 422, message: 'odd' }, 2, '422: odd', 1],
-  ['200 and success: false', { text: JSON.stringify(FREE) }, 5, 'no success: try again', 5],
+  ['200 and success: false', { text: JSON.stringify(FREE) }, 5, '200: no success: try again', 5],
   ['200 and no posting', { text: '{"data":{},"credit_used":1}' }, 5, 'no posting', 2],
   ['a connection that breaks', { status: null }, 5, 'connection reset', 5],
 ]

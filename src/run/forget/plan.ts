@@ -6,6 +6,7 @@ import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/su
 import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, defineMacros, type RowsByTable } from '../../warehouse/erase-rows.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { DataDirectory } from '../data-directory.ts'
 import { databasesToErase } from '../databases.ts'
 import { newAmong, readPending, together, type StoreFindings } from './pending.ts'
@@ -64,28 +65,45 @@ export async function planErasure(world: ErasureWorld, request: Erasable) {
 }
 
 /**
- * Refuses the page of a person in place of the `profile_id` that their job changes have: they would seem not to be here.
+ * Refuses what is not the `profile_id` of a person and would seem not to be here: the page of a person whose job changes
+ * have an id, and an organisation, which every file names, so that its erasure would never be complete.
  * @throws ConfigError that names the ids
  */
-export async function refusePages(
+export async function refuseNoPeople(
   directory: Pick<DataDirectory, 'warehouse'>,
   profileIds: readonly string[],
 ): Promise<void> {
+  await readingIn(directory, async (warehouse) => {
+    if (warehouse === null) return
+    await refusePages(warehouse, profileIds)
+    const [organization] = await warehouse.all<{ id: string }>(
+      `select id from (select unnest(from_json($1, '["varchar"]')) as id)
+       where (id in (select organization_id from job_change_events)
+           or id in (select organization_id from ops.coverage))
+         and id not in (select profile_id from job_change_events)
+       limit 1`,
+      [JSON.stringify(profileIds)],
+    )
+    if (organization === undefined) return
+    throw new ConfigError(`${organization.id} is an organisation, not a person`, {
+      hint: 'Name people by their profile_id. To stop following an organisation, delete its line from the list. Nothing was changed.',
+    })
+  })
+}
+
+async function refusePages(warehouse: Warehouse, profileIds: readonly string[]): Promise<void> {
   const addresses = profileIds.filter((id) => id.includes('/'))
   if (addresses.length === 0) return
-  const found = await readingIn(directory, async (warehouse) => {
-    if (warehouse === null) return []
-    await defineMacros(warehouse)
-    return warehouse.all<{ address: string; ids: string[] }>(
-      `with named as (select unnest(from_json($1, '["varchar"]')) as address)
-       select address, list(distinct profile_id order by profile_id) as ids
-       from job_change_events inner join named on page_name(person_network_url) = page_name(address)
-       group by address
-       having not list_has_all(from_json($2, '["varchar"]'), ids)
-       order by address`,
-      [JSON.stringify(addresses), JSON.stringify(profileIds)],
-    )
-  })
+  await defineMacros(warehouse)
+  const found = await warehouse.all<{ address: string; ids: string[] }>(
+    `with named as (select unnest(from_json($1, '["varchar"]')) as address)
+     select address, list(distinct profile_id order by profile_id) as ids
+     from job_change_events inner join named on page_name(person_network_url) = page_name(address)
+     group by address
+     having not list_has_all(from_json($2, '["varchar"]'), ids)
+     order by address`,
+    [JSON.stringify(addresses), JSON.stringify(profileIds)],
+  )
   const [first] = found
   if (first === undefined) return
   const ids = [...new Set(found.flatMap((one) => one.ids))].join(' ')

@@ -59,7 +59,7 @@ const SHORTEST_BYTES = 6
 
 const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
-const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
+const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_id, organization_name, organization_slug, organization_network_url`
 
 /** What a data directory knows about people. */
 export interface Known {
@@ -145,8 +145,8 @@ async function pagesOf(warehouse: Warehouse, profileIds: readonly string[]): Pro
 }
 
 /**
- * The ids of people, and texts about them of 6 bytes or more that occur neither in texts about others nor in the descriptions
- * of tables. A text there that no event has as an id is not an id, so it is not searched for.
+ * The ids of people, and texts about them of 6 bytes or more that occur neither in texts about others, the names of pipelines
+ * nor in the descriptions of tables. A text there that no event has as an id is not an id, so it is not searched for.
  * @param unknown the ids that are not here
  */
 export async function markersOf(
@@ -169,6 +169,8 @@ export async function markersOf(
         from erased),
       others as (
         select unnest([${ALL_COLUMNS}]) as text from events where not is_theirs
+        union all select organization_id from ops.coverage
+        union all select pipeline from ops.runs
         union all select comment from duckdb_columns() where not internal
         union all select comment from duckdb_tables()
         union all select sql from duckdb_views() where not internal
