@@ -121,7 +121,7 @@ function namedFile(variable: string, path: string): string {
     throw new ConfigError(
       `${variable} names a file that cannot be read (${systemCode(error) ?? 'unknown'})`,
       {
-        hint: `Check its value; if it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
+        hint: `Check its value. If it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`,
       },
     )
   }
@@ -220,7 +220,7 @@ export function baseUrlFrom(environment: Environment): string {
     const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
     throw new ConfigError(
       `JOBTIDE_BASE_URL must be an https address (http only for localhost)${got}`,
-      { hint: 'Without https, anyone on the way could read the API key; nothing was sent.' },
+      { hint: 'Without https, anyone on the way could read the API key. Nothing was sent.' },
     )
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
