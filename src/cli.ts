@@ -4,7 +4,7 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(
-    `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org; cron and systemd may find another one than your shell does: give the full path there.\n`,
+    `jobtide: Node.js ${process.versions.node} is too old: Jobtide needs 20.19 or newer\n  → Install it from https://nodejs.org. Cron and systemd may find another one than your shell does: give the full path there.\n`,
   )
   process.exitCode = 2
 } else if (isFolderGone()) {

@@ -113,7 +113,7 @@ export function expandVariables(environment: Environment, text: string): string 
 
 // The message leaves the path out, because it may be a misplaced secret.
 function namedFile(variable: string, path: string): string {
-  const hint = `Check its value; if it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`
+  const hint = `Check its value. If it is the secret itself, it belongs in ${variable.replace(/_FILE$/, '')}.`
   try {
     const found = statSync(path)
     if (!found.isFile() && !found.isFIFO()) {
@@ -221,7 +221,7 @@ export function baseUrlFrom(environment: Environment): string {
     const got = url === null ? '' : `, got ${url.protocol}//${url.host}`
     throw new ConfigError(
       `JOBTIDE_BASE_URL must be an https address (http only for localhost)${got}`,
-      { hint: 'Without https, anyone on the way could read the API key; nothing was sent.' },
+      { hint: 'Without https, anyone on the way could read the API key. Nothing was sent.' },
     )
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {

@@ -1,7 +1,7 @@
 -- question: Where do the leavers of an organisation go, and what share of those whose next job is known goes there?
 -- parameter: organization: its organization_id, or its name
--- parameter: from = 1900-01-01: the first day of leaving
--- parameter: to = 2999-12-31: the last day of leaving
+-- parameter: from = 1900-01-01: the first day
+-- parameter: to = 2999-12-31: the last day
 select
     coalesce(went_to_organization_name, '(not known)') as went_to,
     count(*) as people,

@@ -18,7 +18,7 @@ export class UnavailableError extends JobtideError {
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
     const time = notBefore === null ? null : isoInstant(notBefore)
     super(EXIT.unavailable, message, {
-      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it continues where it stopped; pages in the journal are not bought again.`,
+      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it continues where it stopped. Pages in the journal are not bought again.`,
       context: time === null ? {} : { not_before: time },
       ...details,
     })
@@ -35,12 +35,12 @@ export function unreachableError(obstacle: Obstacle, reason: string): JobtideErr
   const context = { obstacle }
   if (obstacle === 'certificate') {
     return new ConfigError(reason, {
-      hint: 'Check JOBTIDE_BASE_URL, the clock of this machine, and NODE_EXTRA_CA_CERTS, a file with further certificates to trust, such as that of a proxy. Nothing was sent.',
+      hint: 'Check JOBTIDE_BASE_URL and the clock of this machine. If a proxy has its own certificate, name a file with it in NODE_EXTRA_CA_CERTS. Nothing was sent.',
       context,
     })
   }
   return new UnavailableError(reason, null, {
-    hint: 'Check JOBTIDE_BASE_URL, and HTTPS_PROXY and NO_PROXY if you use a proxy; then run the same command again. Nothing was sent.',
+    hint: 'Check JOBTIDE_BASE_URL, and HTTPS_PROXY and NO_PROXY if you use a proxy. Then run the same command again. Nothing was sent.',
     context,
   })
 }

@@ -73,7 +73,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     options: {
       ...RUN_OPTIONS,
       '--sample <n>': [
-        'forecast from n random batches: reads them, and keeps them for the run',
+        'forecast from n random batches: buys them, and keeps them for the run',
         wholeNumber(2, 1e6),
       ],
     },
@@ -114,13 +114,12 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     about: 'rebuild the warehouse from the journal for 0 credits',
     options: {
       ...LOSS_OPTION,
-      '--drop-own': 'drop tables and views of your own; otherwise they are a reason to refuse',
+      '--drop-own': 'drop your own tables and views; without it, they stop a replay',
     },
     import: async () => (await import('./stage-commands.ts')).replayCommand,
   },
   status: {
-    about:
-      'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
+    about: 'last runs, coverage, credits, rejects, snapshot; exit 10 if the data is not fresh',
     arguments: { '[pipelines...]': `${PIPELINE}; default: those in pipelines/, and all that ran` },
     options: {
       ...MAX_AGE_OPTION,
@@ -204,7 +203,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     about: 'how job titles, or changes of title, are classified',
     arguments: {
       '[file]': [
-        'one title per line, or CSV with a column title, or previous and current; - (default): standard input',
+        'one title per line, or CSV with a column title, or columns previous and current; - means standard input',
         '-',
       ],
     },
@@ -264,7 +263,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     arguments: { '[table...]': 'only these (default: all tables for analysts)' },
     options: {
       '--to <folder|postgres://…>': [
-        "target, which replaces an earlier export there; '${JOBTIDE_PG_URL}' holds a password",
+        "where to write, in place of an earlier export; '${JOBTIDE_PG_URL}' hides a password",
         null,
         'export',
       ],
@@ -301,13 +300,13 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     import: async () => (await import('./find-command.ts')).findCommand,
   },
   suggest: {
-    about: 'look up filter values for "find people"; 1 credit',
+    about: 'look up filter values for "find people", for 1 credit',
     arguments: {
       '[type]': 'company, job_title, location, school, technology or function',
       '[text]': 'the first letters',
     },
     options: {
-      '--filters': 'list the values of all filters that the service lists, or of one; free',
+      '--filters': 'list the values of one filter, or of all; free',
       ...PAUSE_OPTION,
     },
     import: async () => (await import('./find-command.ts')).suggestCommand,
@@ -337,7 +336,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       '--port <n>': ['port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
       '--largest-mib <n>': ['largest delivery to accept, in MiB', wholeNumber(1, 256), 16],
       '--host <address>': [
-        'where to listen; others need JOBTIDE_WEBHOOK_SECRET',
+        'where to listen; any other needs JOBTIDE_WEBHOOK_SECRET',
         null,
         '127.0.0.1',
       ],

@@ -129,7 +129,7 @@ export function refuseBundled(job: Job, environment: Environment): void {
   throw new ConfigError(
     `pipeline ${pipeline} is Jobtide's own example, for the organisations of the simulator: it does not ask ${baseUrl}; nothing was sent`,
     {
-      hint: 'Run `jobtide init`: it writes a pipeline for your list, which `jobtide run nightly` reads there, and `jobtide backfill nightly` for a long window. For the simulator: `jobtide simulate`.',
+      hint: 'Run `jobtide init`: it writes a pipeline for your list. There, use `jobtide run nightly`, or `jobtide backfill nightly` for a long window. To try the example, start `jobtide simulate`.',
       context: { organizations_file: organizationsFile },
     },
   )

@@ -121,7 +121,7 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
     const entries = readdirSync(root).filter((name) => name !== LOCK_FOLDER)
     if (entries.length > 0 && !entries.includes(MARKER)) {
       throw new ConfigError(`${root} exists and was not made by the demo`, {
-        hint: 'Name another folder with --data-dir; nothing was changed.',
+        hint: 'Name another folder with --data-dir. Nothing was changed.',
       })
     }
     writeFileSync(join(root, MARKER), '')

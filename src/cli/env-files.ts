@@ -82,7 +82,7 @@ function readEnvFile(file: string) {
   for (const [name, value] of Object.entries(values)) {
     if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
     throw new ConfigError(`${file}: the value of ${name} runs into another variable`, {
-      hint: 'Put each variable on its own line, without quoted line ends; nothing was sent.',
+      hint: 'Put each variable on its own line, without quoted line ends. Nothing was sent.',
     })
   }
   const isKey = ([name, value]: readonly [string, string]) => SECRET.test(name) && value !== ''

@@ -74,7 +74,7 @@ function requestOf(
   const profileIds = [...people, ...(from === undefined ? [] : idsIn(from, logger))]
   if (profileIds.some((id) => id.trim() === '')) {
     throw new ConfigError('an empty profile_id names no person', {
-      hint: 'Check how the command was put together. Nothing was changed.',
+      hint: 'Check the variables and quotes in the command. Nothing was changed.',
     })
   }
   const odd = people.find((id) => !PHONE.test(id) && (NO_ID.test(id) || SEVERAL.test(id)))

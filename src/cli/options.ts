@@ -158,7 +158,7 @@ export const LOSS_OPTION: Options = {
 export const BUYING_OPTIONS: Options = {
   ...RUN_OPTIONS,
   ...LOSS_OPTION,
-  '--begin-again': 'buy everything again when the journal is gone but the warehouse exists',
+  '--begin-again': 'buy everything again if the journal is gone but the warehouse exists',
 }
 
 /** Options that allow an otherwise refused publish; their names are those of LossChoices. */

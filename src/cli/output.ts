@@ -173,7 +173,7 @@ export function describeProblem(
 }
 
 const DEFECT_HINT =
-  'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
+  'This is a defect in Jobtide. Nothing that was bought is lost. Please report it with this text.'
 
 const INDENT = '    '
 

@@ -20,7 +20,7 @@ function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
       process.exit(exitCode)
     }
     const reason = new JobtideError(exitCode, `stopped by ${name}`, {
-      hint: 'Run the same command again: it continues where it stopped; pages in the journal are not bought again.',
+      hint: 'Run the same command again: it continues where it stopped. Pages in the journal are not bought again.',
     })
     stop.abort(reason)
     void elapsed(DRAIN_MS).then(() => abort.abort(reason))

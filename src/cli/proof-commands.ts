@@ -218,7 +218,7 @@ export async function restoreCommand(
   // Publishers and garbage collection own what is in a destination, and readers copy it.
   if (isFolderAddress(destination) && isWithin(destination, root)) {
     throw new ConfigError(`the data directory ${root} lies in the destination ${destination}`, {
-      hint: 'Name a folder outside it with --data-dir; nothing was written.',
+      hint: 'Name a folder outside it with --data-dir. Nothing was written.',
     })
   }
   const snapshot = await proving(context, url, options, proveSnapshot)

@@ -46,7 +46,7 @@ export async function refuseNoJournal(
   throw new ConfigError(
     `there is a warehouse in ${root} and no journal: it was restored from a snapshot`,
     {
-      hint: 'A run buys everything again: put `journal` and `journal.seals` back from a backup before, where there is one. `jobtide query` reads the warehouse as it is.',
+      hint: 'Put `journal` and `journal.seals` back from a backup if there is one: otherwise a run buys everything again. `jobtide query` reads the warehouse as it is.',
     },
   )
 }
@@ -100,7 +100,7 @@ export async function openForReading(context: ReaderContext): Promise<Warehouse>
     const opened = await open(copy.path).catch((error: unknown) => {
       if (!(error instanceof JobtideError)) throw error
       throw new LockedError(`${locked.message}; its copy cannot be read either: ${error.message}`, {
-        hint: 'Wait until the warehouse is free; the next publish makes the copy again.',
+        hint: 'Wait until the warehouse is free. The next publish makes the copy again.',
         cause: error,
       })
     })

@@ -207,10 +207,10 @@ export function clocksText(clocks: Pick<ClockTrouble, 'date' | 'ours' | 'wentBac
   if (wentBack !== null) {
     const { from: before, voidAfter } = wentBack
     const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
-    return `the service's clock had reached ${minuteText(before)}, and now said ${said} (here ${here}): ${since} is void, and the next run reads it again; check both clocks`
+    return `the service's clock had reached ${minuteText(before)}, and now said ${said} (here ${here}): ${since} is void, and the next run reads it again. Check both clocks`
   }
   const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
-  return `the service's Date was ${ahead} this machine's clock (${said}, here ${here}): coverage ends at the earlier, windows count from the later and are longer; set the clock that is wrong`
+  return `the service's Date was ${ahead} this machine's clock (${said}, here ${here}): coverage ends at the earlier time, and windows are longer. Correct the clock that is wrong`
 }
 
 /** Pages of an earlier run with another question. */
@@ -316,7 +316,7 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
   const found = [...now, ...skipped].map(({ name, reason }) => `${name}: ${reason}`)
   if (found.length === 0) return false
   if (endpoint !== null) {
-    const hint = '→ the next run asks again; correct or remove the ones that the service refuses'
+    const hint = '→ the next run asks again. Correct or remove the ones that the service refuses'
     return ['not answered', [...firstTexts(found, QUARANTINED_SHOWN), hint]]
   }
   const others = unknownList === null ? ', the others continued' : ''
@@ -325,7 +325,7 @@ function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport)
     [
       `${countText(found.length, 'organisation')}${others}`,
       ...firstTexts(found, QUARANTINED_SHOWN, ': ops.organizations_quarantined'),
-      '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
+      '→ the service does not know them: correct or remove them in the list. They are tried again after 7 days',
     ],
   ]
 }

@@ -102,7 +102,7 @@ function refuseNone(freshness: Freshness, named: readonly string[]): void {
   const broken = freshness.pipelines.flatMap(({ problem }) => problem ?? [])
   if (broken.length > 0) throw new ConfigError(broken.join('\n'))
   throw new ConfigError('no pipeline has a schedule', {
-    hint: 'Give a file of pipelines/ a `schedule:`, such as "15 2 * * *", or name one.',
+    hint: 'Give a file of pipelines/ a `schedule:`, such as "15 2 * * *", or name a pipeline that has one.',
   })
 }
 

@@ -90,7 +90,7 @@ export function withBackup({ environment }: Context, options: Overrides): Overri
 function refuseCollection({ pipeline: name, collection }: Job, pipeline: string): void {
   if (collection === null) return
   throw new ConfigError(`${name} reads no job changes: it asks ${collection.endpoint}`, {
-    hint: `Run it with \`jobtide run ${pipeline}\`; nothing was sent.`,
+    hint: `Run it with \`jobtide run ${pipeline}\`. Nothing was sent.`,
   })
 }
 

@@ -60,7 +60,7 @@ export async function simulateCommand(
   }).catch((error: unknown) => {
     if (!(error instanceof ConfigError) || error.hint !== undefined) throw error
     throw new ConfigError(error.message, {
-      hint: '--port 0 takes any free port; docs/simulator.md has an example of each fault.',
+      hint: '--port 0 takes any free port. docs/simulator.md has an example of each fault.',
       cause: error,
     })
   })
@@ -98,7 +98,7 @@ function readFaults(file: string): Fault[] {
     return JSON.parse(readFileSync(file, 'utf8')) as Fault[]
   } catch (error) {
     throw new ConfigError(`--faults ${file}: ${messageOf(error)}`, {
-      hint: 'Expected a JSON array of faults; docs/simulator.md has an example of each.',
+      hint: 'Expected a JSON array of faults. docs/simulator.md has an example of each.',
       cause: error,
     })
   }

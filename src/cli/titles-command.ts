@@ -96,7 +96,7 @@ function refuseUnknownLadder(ladder: string | undefined): void {
   if (ladder === undefined || ladder === 'standard' || names.includes(ladder)) return
   const known = names.length === 0 ? '' : ` It defines: ${names.join(', ')}.`
   throw new ConfigError(`there is no ladder ${ladder}`, {
-    hint: `Define it in config/ladders.yaml of your project; docs/careers.md shows how.${known}`,
+    hint: `Define it in config/ladders.yaml of your project: docs/careers.md shows how.${known}`,
   })
 }
 

@@ -55,7 +55,7 @@ export class BudgetReachedError extends JobtideError {
     }
     const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
     super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
-      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC); to continue now, raise it in the pipeline file.`,
+      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC). To continue now, raise it in the pipeline file.`,
       context: { ...context, renews_at: renewsAt },
     })
   }

@@ -23,7 +23,7 @@ const FIRST_PAGES_MAX = 20
 export class EndlessListError extends UnavailableError {
   constructor(what: string, batchId: string) {
     super(`batch ${batchId}: ${what}`, null, {
-      hint: 'Pagination never ends: report it to the provider. The pages bought so far are kept.',
+      hint: 'The pages bought so far are kept. Run the same command again later: it reads this batch from page 1. If it fails again, report it to the provider.',
     })
   }
 }

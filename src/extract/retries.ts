@@ -84,7 +84,7 @@ export function respectStoredRetryAfter(
   const time = isoInstant(notBefore)
   if (waitMs > maxWaitMs) {
     throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
-      hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause; \`jobtide doctor\` says why the service named it.`,
+      hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause. \`jobtide doctor\` says why the service named it.`,
       context: { not_before: time },
     })
   }

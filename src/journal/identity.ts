@@ -24,6 +24,6 @@ export function journalIdentity(folder: string, nowMs: number): string {
   const identity = readIfThere(path)?.toString().trim() ?? ''
   if (/^[0-9A-HJKMNP-TV-Z]{26}$/.test(identity)) return identity
   throw new StorageError(`${path} does not hold the identity of a journal`, {
-    hint: 'Restore it from a backup, or remove it: the next publish makes another, and is refused until --adopt-destination.',
+    hint: 'Restore it from a backup. Or remove it: the next publish makes another, and needs --adopt-destination once.',
   })
 }

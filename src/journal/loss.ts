@@ -51,7 +51,7 @@ export class JournalLossError extends JobtideError {
     if (told.length > 5)
       told.splice(5, Infinity, `${told.length - 5} more segments are damaged or gone`)
     super(EXIT.storage, told.join('. '), {
-      hint: 'Bring the journal back from its backup: `jobtide restore-journal`. Or go on without what is named here and buy it again: --accept-loss on run, backfill, extract or replay. Nothing is sent, loaded or published before.',
+      hint: 'Restore the journal from its backup: `jobtide restore-journal`. Or continue without the lost pages and buy them again: --accept-loss on run, backfill, extract or replay. Until then nothing is sent, loaded or published.',
       context: { segments: all.map(({ segment }) => segment) },
     })
   }

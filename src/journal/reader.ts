@@ -25,7 +25,7 @@ export const SEGMENT_SUFFIX = '.journal'
 export class JournalDamagedError extends JobtideError {
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
-      hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. Where there is no backup, --accept-loss continues without it and buys it again (run, backfill, extract, replay).',
+      hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. If there is no backup, add --accept-loss to run, backfill, extract or replay: it continues without the lost pages and buys them again.',
       context: { path, at },
     })
   }

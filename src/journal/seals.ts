@@ -69,7 +69,7 @@ export class SealListError extends JobtideError {
       EXIT.storage,
       `the list of sealed journal segments ${path} ${what}: lost segments cannot be detected`,
       {
-        hint: 'Restore it from a backup. Or rebuild it from the segments that are there, with --accept-loss on run, backfill, extract or replay: a segment that is gone by then is not noticed.',
+        hint: 'Restore it from a backup. Or rebuild it from the segments that are there: --accept-loss on run, backfill, extract or replay. That does not notice a segment that is gone.',
         context: { path },
       },
     )

@@ -272,7 +272,7 @@ function parseList(path: string, bytes: Buffer): List {
 
 function lost(sentence: string): StorageError {
   return new StorageError(sentence, {
-    hint: `Put the newest ${SUPPRESSED_FILE} back; it fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget all their people again.`,
+    hint: `Put the newest ${SUPPRESSED_FILE} back. It fits an older journal as well. Without it, erased people would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget all their people again.`,
   })
 }
 

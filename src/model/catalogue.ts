@@ -23,7 +23,7 @@ export const GROUPS = [
     schema: 'detail',
     title: 'Details',
     about:
-      "Schema `detail`: what the tables for every day are made from, and answers to rarer questions. `jobtide query` finds them without the schema; other programs name it, as in `detail.tenure_survival`, or `set search_path = 'main,detail,service'`.",
+      "Schema `detail`: what the tables for every day are made from, and answers to rarer questions. `jobtide query` finds them without the schema. Other programs write `detail.tenure_survival`, or first run `set search_path = 'main,detail,service'`.",
   },
   {
     schema: 'service',

@@ -54,7 +54,7 @@ export function selectModels(
     const named = nodes.filter((node) => isNamed?.(node)).map(({ name }) => name)
     if (named.length === 0) {
       throw new ConfigError(`there is no model ${selector}`, {
-        hint: `${didYouMean(value, names)}Say name, +name (with what it reads), name+ (with what reads it), path:models or tier:detail; \`jobtide models\` lists the names. Nothing was built.`,
+        hint: `${didYouMean(value, names)}Write name, +name (with what it reads), name+ (with what reads it), path:models or tier:detail: \`jobtide models\` lists the names. Nothing was built.`,
       })
     }
     for (const name of below ? withReaders(nodes, named) : named) selected.add(name)

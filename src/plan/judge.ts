@@ -158,7 +158,7 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   if (finished === null) {
     if (runState(last, working) === 'running') return null
     const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed`
-    const hint = `${again} continues where it stopped; nothing is bought twice.`
+    const hint = `${again} continues where it stopped. Nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, runId, since: started.at + resumed }
   }
   const { exit_code: code, at: since } = finished
@@ -166,7 +166,7 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   const why = finished.message === null ? '' : `: ${finished.message}`
   const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code}${why}`
   const hint = isStop(code)
-    ? `It was stopped on purpose; ${again} continues it.`
+    ? `It was stopped on purpose. ${again} continues it.`
     : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
   return { id: 'last_run_failed', message, hint, runId, since }
 }
@@ -197,7 +197,7 @@ function missed(facts: Facts): Found | null {
       ? 'none of its runs has ended'
       : `its last run ended at ${minuteText(endedAt)} UTC`
   const message = `${pipeline.name} was due at ${minuteText(due)} UTC and has not run since: ${before}`
-  const hint = `Check what starts it (jobtide schedule, cron, a timer); ${again} catches up.`
+  const hint = `Check what starts it (jobtide schedule, cron, a timer). ${again} catches up.`
   return { id: 'missed_schedule', message, hint, since: due }
 }
 

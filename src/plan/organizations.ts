@@ -144,7 +144,7 @@ export interface Row {
   readonly line: number
 }
 
-const ONE_A_LINE = 'Write one organisation a line, or CSV with a header; close every quote.'
+const ONE_A_LINE = 'Write one organisation a line, or CSV with a header. Close every quote.'
 
 /**
  * The lines of a list that are not empty, including its header.

@@ -88,7 +88,7 @@ const HEADINGS: Readonly<Record<(typeof PERSON_COLUMNS)[number], RegExp>> = {
 const LONGEST = 500
 // Control characters, the rest of text that is not UTF-8, and a spreadsheet's formula or error.
 const UNUSABLE = /[\p{Cc}\uFFFD]|^[=+#]/u
-const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}; nothing was sent.`
+const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}. Nothing was sent.`
 
 /**
  * Reads a list of people and ignores other columns.

@@ -35,8 +35,8 @@ type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /** What to do about a journal that is an older copy, such as a data directory from a backup, or of the machine before a move. */
 export const NEWER_BACK =
-  'Put the newer data directory back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`.'
-export const BOUGHT_AGAIN = 'what the older journal lacks is bought again, and no budget counts it.'
+  'Put the newer data directory back. Or move `journal`, `journal.seals` and `jobtide.duckdb` away, and run `jobtide restore-journal`.'
+export const BOUGHT_AGAIN = 'What the older journal lacks is bought again, and no budget counts it.'
 
 /**
  * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of
@@ -61,7 +61,7 @@ export async function checkDestination(
     before,
     destination,
     `the journal here is older than what readers of ${destination} see: it knows of ${shown(credits)} credits, but snapshot ${before.snapshot_id} of ${shown(total)}`,
-    `${NEWER_BACK} Or go by the older one: run once with --accept-shrink; ${BOUGHT_AGAIN}`,
+    `${NEWER_BACK} Or use the older journal: run once with --accept-shrink. ${BOUGHT_AGAIN}`,
   )
 }
 
@@ -75,7 +75,7 @@ export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices:
     before,
     destination,
     `this warehouse holds less than readers of ${destination} see: ${firstOf(losses, 4)}`,
-    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is intended, publish once with --accept-shrink.`,
+    `${keptText(before)} If a part of the journal is missing, put it back and run \`jobtide replay\`. If the loss is intended, publish once with --accept-shrink.`,
   )
 }
 
@@ -105,7 +105,7 @@ function canReplace(
     before,
     destination,
     `erased people would come back: the suppression list here knows of ${erased(is)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${erased(was)}`,
-    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget again everyone who was erased since, and publish once with --adopt-destination.`,
+    `${keptText(before)} Put the newest suppressed.json back and run \`jobtide replay\`. If only an older one is left, forget again everyone who was erased since, and publish once with --adopt-destination.`,
   )
 }
 
@@ -218,7 +218,7 @@ export function refuseSchemaChange(
     return logger.warn({ reason }, 'publish.tables_changed')
   }
   throw new PublishError(`queries over ${destination} could break: ${firstOf(found, 3)}`, {
-    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
+    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once. Or publish to a new destination.',
   })
 }
 

@@ -460,6 +460,6 @@ export function ofThisFormat(manifest: StoredManifest, destination: string): Man
   if (isOfThisFormat(manifest)) return manifest
   const { snapshot_id: id, format_version: format } = manifest
   throw new PublishError(`snapshot ${id} in ${destination} has the older format ${format}`, {
-    hint: 'Publish first: `jobtide publish` puts a whole new snapshot in its place. An older one is read by Jobtide 0.12.',
+    hint: 'Run `jobtide publish`: it writes a complete new snapshot. Jobtide 0.12 reads the old one.',
   })
 }

@@ -233,7 +233,7 @@ const CHECKS_SQL = `
          (select cast(count(*) as double) from ops.build_state where key = 'partial') as partial
   from ops.checks`
 
-const NOTHING_PUBLISHED = 'Nothing was published; readers see what they saw.'
+const NOTHING_PUBLISHED = 'Nothing was published. Readers see what they saw.'
 
 /**
  * The last build's report about its tables; null when nothing was ever built.

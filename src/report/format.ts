@@ -47,5 +47,5 @@ export function transfersText(
   const [came, went] = [of('joined'), of('left')]
   return came + went === 0
     ? null
-    : `${numberText(came)} joined and ${numberText(went)} left by a transfer, such as an acquisition; not counted`
+    : `${numberText(came)} joined and ${numberText(went)} left by a transfer, such as an acquisition: not counted`
 }

@@ -32,9 +32,9 @@ export function attritionSection({ year, attrition }: ReportData): Html {
     html`<p class="note">
       The share of people who left in the twelve months to
       ${monthText(Date.parse(year.month_on ?? ''))}: leavers divided by the mean headcount. Main
-      jobs only, without transfers. Sorted by how many more people left than expected: at last
-      year’s rate, or else at the average of all. The range comes from the headcount. Grade A is the
-      most reliable, D the least.
+      jobs only, without transfers. Sorted by how many more people left than expected. The rate of
+      the year before is expected or, without one, the average of all. The range comes from the
+      headcount. Grade A is the most reliable, D the least.
     </p>`,
     dataTable(organizations, RATES, {
       caption: firstOf(organizations, all, ' with a rate.'),
@@ -95,8 +95,8 @@ export function trendsSection({ trends, organizations, attrition, year }: Report
     html`<p class="note">
       The organisations with most changes. Upper chart: the share that left in the twelve months up
       to each month, with its range, on one scale for all. Until there is a rate, it shows how many
-      joined and left. Lower chart: the headcount, from 0 on its own scale. It is the people seen
-      plus those never seen, who come from the organisation's page or else an estimate.
+      joined and left. Lower chart: the headcount, from 0 on its own scale. It counts the people
+      seen and those never seen. The organisation's page gives their number, or an estimate does.
     </p>`,
     groups.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
@@ -146,7 +146,7 @@ export function weeksSection({ weeks, window }: ReportData): Html {
     'Week by week',
     html`<p class="note">
         <b class="joined">Joined</b> above the line, <b class="left">left</b> below it, by when it
-        became known. Each bar is seven days; the last one ends with the period. The period is
+        became known. Each bar is seven days. The last one ends with the period. The period is
         darker.
       </p>
       <figure>${weeksChart(weeks, window)}</figure>`,
@@ -224,10 +224,9 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     'flows',
     'Flows',
     html`<p class="note">
-        Moves whose leaving and joining both became known in ${since}:
+        Moves whose leaving and joining both became known from ${since}:
         ${numberText(first.all_moves)}, including ${numberText(first.all_moves_in_window)} in the
-        period (blue). Only moves between organisations you follow are visible; transfers are left
-        out.
+        period (blue). You see only moves between organisations you follow. Transfers are left out.
       </p>
       <figure>${flowsChart(flows)}</figure>`,
     folded(
@@ -269,10 +268,11 @@ export function burstsSection({ bursts }: ReportData): Html {
     'bursts',
     'Bursts and layoffs',
     html`<p class="note">
-      Months in which at least 10 people joined or left an organisation, far more than expected from
-      its own history and the season (chance gives a score of 3 or more once in 740 months), if any
-      of it became known in the period. As known today, by when it happened, without transfers,
-      duplicate people and teams that moved together.
+      Months in which at least 10 people joined or left an organisation, far more than its own
+      history and the season suggest. By chance, a score of 3 or more comes once in 740 months. A
+      month is here if any of its changes became known in the period. The numbers are as known
+      today, by the dates of the changes. Transfers, duplicate people and teams that moved together
+      are left out.
     </p>`,
     bursts.length === 0 ? html`<p>None.</p>` : table(),
   )
@@ -381,7 +381,7 @@ function peopleTable(kind: ChangeKind, rows: readonly Change[], all: number, whe
   ]
   return dataTable(rows, columns, {
     style: 'people',
-    caption: `${firstOf(rows, all, '. ')}Directors and above first, then what became known last.`,
+    caption: `${firstOf(rows, all, '. ')}Directors and above first, then the newest.`,
     organization: ({ organization_id: id, organization, is_executive }) => {
       return { id, name: shown(organization) ?? id, isPlain: !is_executive }
     },

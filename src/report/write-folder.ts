@@ -150,7 +150,7 @@ function indexPage(head: ReportHead, lines: readonly IndexLine[], writtenAt: num
 }
 
 const INDEX_CAPTION =
-  'Most changes first. The trend is the headcount of two years; the rate is the share that left in twelve months.'
+  'Most changes first. The trend is the headcount of two years. The rate is the share that left in twelve months.'
 const indexColumns = (lines: readonly IndexLine[]): readonly Column<IndexLine>[] => [
   column(
     'Organisation',

@@ -116,7 +116,7 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   const after = await stat(from)
   if (existsSync(logOf(from)) || !isSame(before, after)) {
     throw new LockedError(`the warehouse ${from} was written while it was copied`, {
-      hint: 'Close the program that writes it; the next publish makes the copy for analysts.',
+      hint: 'Close the program that writes it. The next publish makes the copy for analysts.',
     })
   }
   return before

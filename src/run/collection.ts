@@ -42,7 +42,7 @@ export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly read: () => Promise<Asked>
 }
 
-const CHECK = 'Correct the request; nothing was sent.'
+const CHECK = 'Correct the request. Nothing was sent.'
 
 /**
  * Resolves the requests of a pipeline file; reads and checks a list that it names.

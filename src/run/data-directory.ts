@@ -135,7 +135,7 @@ export function refuseOwnPlace(
   root: string,
   path: string,
   what: string,
-  { hint = 'Name another place; nothing was changed.', allowed = '' } = {},
+  { hint = 'Name another place. Nothing was changed.', allowed = '' } = {},
 ): void {
   const own = path === root ? root : ownEntryAt(root, path)
   if (own === null || own === allowed) return

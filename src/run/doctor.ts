@@ -72,7 +72,11 @@ const SUPPORTED_NODE = 22
 
 export function nodeFinding(version: string): Finding {
   const isOld = Number(version.split('.')[0]) < SUPPORTED_NODE
-  return finding('node', 'ok', isOld ? `${version}; Node 22 and newer still get fixes` : version)
+  return finding(
+    'node',
+    'ok',
+    isOld ? `${version}; only Node 22 and newer still get fixes` : version,
+  )
 }
 
 /** @param limitText the text for the limit */

@@ -69,7 +69,7 @@ function refusePipe(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || found.isFile() || found.isDirectory()) return
   throw new ConfigError(`${path} is not a file`, {
-    hint: 'Save the list as a file first; only `plan` and `run` can read a pipe.',
+    hint: 'Save the list as a file first: only `plan` and `run` can read a pipe.',
   })
 }
 
@@ -78,7 +78,7 @@ function refuseOther(there: string, given: string): void {
   if (there === given || !existsSync(there) || readFileSync(there).equals(readFileSync(given)))
     return
   throw new ConfigError(`${there} already exists and is not the same list as ${given}`, {
-    hint: 'Remove one of them, or leave --organizations out; nothing was written.',
+    hint: 'Remove one of them, or leave --organizations out. Nothing was written.',
   })
 }
 

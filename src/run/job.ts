@@ -334,7 +334,7 @@ function snapshotTarget(
   const to = absoluteDestination(named, override === undefined ? dataDir : '.')
   if (isFolderAddress(to)) {
     // A publish empties some of these folders, an erasure removes others: readers would lose every snapshot.
-    const hint = 'Name another folder, such as snapshots; nothing was sent.'
+    const hint = 'Name another folder, such as snapshots. Nothing was sent.'
     refuseOwnPlace(resolve(dataDir), to, 'snapshots', { hint })
   }
   const s3 = snapshot?.s3 ?? {}
@@ -351,8 +351,8 @@ export function absoluteDestination(destination: string, base: string): string {
   const isNamed = destination.trim() !== ''
   const what = isNamed ? `not to ${withoutCredentials(destination)}` : 'and none is named'
   const hint = isNamed
-    ? 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.'
-    : 'Name one, or leave publishing out with --no-publish; nothing was sent.'
+    ? 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file. Nothing was sent.'
+    : 'Name one, or leave publishing out with --no-publish. Nothing was sent.'
   throw new ConfigError(`snapshots go to a folder or to s3://bucket/prefix, ${what}`, { hint })
 }
 

@@ -16,9 +16,9 @@ import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const BEGIN_AGAIN =
-  'Bring the journal back from its backup: `jobtide restore-journal`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
+  'Restore the journal from its backup: `jobtide restore-journal`. Or buy everything again: `--begin-again` on run, extract or backfill. The budget of the month still counts what was spent. `--adopt-destination` takes the destination over.'
 
-const OLDER = `${NEWER_BACK} Or go by the older one: move \`jobtide.duckdb\` away, and run once with --accept-shrink; ${BOUGHT_AGAIN}`
+const OLDER = `${NEWER_BACK} Or use the older journal: move \`jobtide.duckdb\` away, and run once with --accept-shrink. ${BOUGHT_AGAIN}`
 
 /**
  * The credits spent this month according to the warehouse, if it holds pages and the journal has no record; else null.

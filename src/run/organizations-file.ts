@@ -8,7 +8,7 @@ import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
-export const CHECK_PATH = 'Check the path; a path in a pipeline file is relative to that file.'
+export const CHECK_PATH = 'Check the path: in a pipeline file it is relative to that file.'
 
 /** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */
 export async function readOrganizations(file: string): Promise<OrganizationList> {
@@ -38,7 +38,7 @@ async function parquetAsCsv(file: string): Promise<string> {
     if (wanted.length === 0) {
       throw new ConfigError(
         `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
-        { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
+        { hint: 'Name one of its columns organization_id or company_url. Nothing was sent.' },
       )
     }
     const cells = wanted.map(({ name }) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')

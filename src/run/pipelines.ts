@@ -199,7 +199,7 @@ function pendingErasure({ root }: DataDirectory): Judgement[] {
       id: 'erasure_pending',
       pipeline: null,
       message: `an erasure begun on ${isoInstant(since).slice(0, 10)} is not complete`,
-      hint: '`jobtide forget --yes` continues it, and names what blocks it; so does each run.',
+      hint: '`jobtide forget --yes` continues it, and names what blocks it. Each run does the same.',
       runId: null,
       since,
     },
@@ -235,7 +235,7 @@ function judgeNotBegun(
     if (end === undefined || end.at <= ranAt(runsOf(history, name))) return []
     const { at: since, exit_code: code } = end
     const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code} before it began`
-    const hint = `\`jobtide doctor\` names the cause; then \`jobtide run ${name}\`.`
+    const hint = `\`jobtide doctor\` names the cause. Then run \`jobtide run ${name}\`.`
     return [{ id: 'last_run_failed', pipeline: name, message, hint, runId: null, since }]
   })
 }

@@ -49,7 +49,7 @@ function refuseOwn(path: string, own: readonly OwnThing[]): void {
   throw new ConfigError(
     `${path} holds ${countText(own.length, 'thing')} of your own: ${shown.join(', ')}${more}`,
     {
-      hint: 'Copy what you need to a file of your own that attaches the warehouse, or make it by models/; then drop all of it: `jobtide replay --drop-own`. Nothing was changed.',
+      hint: 'Copy what you need to another DuckDB file, or make it with files of models/. Then run `jobtide replay --drop-own`: it drops all of them. Nothing was changed.',
       context: { names },
     },
   )

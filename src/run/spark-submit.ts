@@ -27,7 +27,7 @@ export function sparkBuildOf(
   if ((engine ?? said) === 'duckdb') return undefined
   if (submit !== undefined) return { submit, address: address ?? null }
   throw new ConfigError('the pipeline does not say how a Spark job is started', {
-    hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it; nothing was sent.',
+    hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it. Nothing was sent.',
   })
 }
 

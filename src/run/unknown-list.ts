@@ -94,7 +94,7 @@ function nothingFound(
     [...runs.values()].some((one) => one.started.pipeline === pipeline && one.events > 0)
   if (isRight) return null
   return new ConfigError(`the service has no data for the entries of ${organizationsFile}`, {
-    hint: 'Correct the list; billed entries are not requested again before refresh_days.',
+    hint: 'Correct the list. Billed entries are not requested again before refresh_days.',
   })
 }
 
@@ -107,7 +107,7 @@ export function searchRefused({ lookups }: Pick<RunHistory, 'lookups'>): Jobtide
   if (search?.isDone === false) return new UnavailableError('the service has no answer yet', null)
   if (search?.refusal === undefined) return null
   const message = `the service refused the search: ${search.refusal}`
-  const hint = 'Correct the filters that the service names; earlier results stay unchanged.'
+  const hint = 'Correct the filters that the service names. Earlier results stay unchanged.'
   return new JobtideError(EXIT.usage, message, { hint })
 }
 
@@ -145,7 +145,7 @@ export function noneTracked(
   return new ConfigError(
     `none of ${listText(refused.length, organizationsFile)} is tracked by the service: ${shown.join(', ')}${more}`,
     {
-      hint: `${domains}${CORRECT}; what was refused is tried again after 7 days.`,
+      hint: `${domains}${CORRECT}. Those refused are tried again after 7 days.`,
       context: { refused: refused.length, silent: 0 },
     },
   )

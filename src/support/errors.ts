@@ -136,7 +136,7 @@ export function storageHint(code: string): string {
 }
 
 const OWNER =
-  'Check the owner (`ls -l`) and whether the file is immutable (`lsattr`); let the account that runs Jobtide read and write there'
+  'Check the owner (`ls -l`) and whether the file is immutable (`lsattr`). Let the account that runs Jobtide read and write there'
 const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: 'Free space, or inodes if `df -i` shows none left',
   EACCES: OWNER,

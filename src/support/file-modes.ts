@@ -63,7 +63,7 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
     : 'may be written by every account'
   const remedy = isForeign ? `chown ${uid} ${path}` : `chmod 600 ${path}`
   throw new ConfigError(`${about} ${why}, which could ${risk}`, {
-    hint: `Check that it still says what you wrote, then run: ${remedy}; nothing was sent.`,
+    hint: `Check that it still says what you wrote, then run: ${remedy}. Nothing was sent.`,
   })
 }
 

@@ -20,7 +20,7 @@ export async function listenAt(server: Server, host: string, port: number): Prom
       const why = TAKEN[systemCode(error) ?? ''] ?? messageOf(error)
       reject(
         new ConfigError(`${host} port ${port}: ${why}`, {
-          hint: 'Name another host or port; --port 0 and --health-port 0 take any free port.',
+          hint: 'Name another host or port. --port 0 and --health-port 0 take any free port.',
           cause: error,
         }),
       )

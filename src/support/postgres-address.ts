@@ -74,7 +74,7 @@ export function postgresAddress(text: string, environment: Environment): Postgre
   const tls = TLS.find((mode) => mode === asked)
   if (tls === undefined) {
     throw new ConfigError(`sslmode: expected ${TLS.join(', ')}`, {
-      hint: 'require encrypts without verifying the server; verify-full verifies it. Nothing was sent.',
+      hint: 'require encrypts without verifying the server. verify-full verifies it. Nothing was sent.',
     })
   }
   const place = host.includes(':') ? `[${host}]` : host

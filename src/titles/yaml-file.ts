@@ -60,7 +60,7 @@ export function parseYaml<T>(text: string, name: string, schema: z.ZodType<T>): 
   throw new ConfigError(faults.join('\n'), { hint: HINT })
 }
 
-const HINT = 'Fix the file and run again; nothing was changed.'
+const HINT = 'Fix the file and run again. Nothing was changed.'
 
 function valueOf(text: string, name: string): unknown {
   try {

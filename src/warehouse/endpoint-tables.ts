@@ -36,7 +36,7 @@ export function unaskedTable(table: string): ConfigError | null {
   return new ConfigError(
     `there is no table ${name} yet: it comes with the first answer of ${[first, ...others].join(' or ')}`,
     {
-      hint: `Run a pipeline of kind: collect with endpoint: ${first}${command === undefined ? '' : `, or ${command}`}; see docs/endpoints.md.`,
+      hint: `Run a pipeline of kind: collect with endpoint: ${first}${command === undefined ? '' : `, or ${command}`}. See docs/endpoints.md.`,
     },
   )
 }

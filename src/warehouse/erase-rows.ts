@@ -107,7 +107,7 @@ export async function compactDatabase(path: string): Promise<void> {
     // All objects of Jobtide can be copied.
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${path} holds a table that cannot be copied: ${error.message}`, {
-      hint: 'Drop it, or its foreign keys, and run the same command again: tables of your own are best kept in a file that attaches the warehouse.',
+      hint: 'Drop it, or its foreign keys, and run the same command again. Keep your own tables in another DuckDB file that attaches the warehouse.',
       cause: error,
     })
   } finally {

@@ -44,7 +44,7 @@ export class NoSqlError extends JobtideError {
 export class NotOneReadingError extends JobtideError {
   constructor(why: string) {
     super(EXIT.usage, `a query is one statement that reads: ${why}`, {
-      hint: 'Give one select, with, from, describe, show, summarize or explain; a `;` may end it. For several, run the command several times.',
+      hint: 'Give one select, with, from, describe, show, summarize or explain. A `;` may end it. For several, run the command several times.',
     })
   }
 }
@@ -97,7 +97,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
     const [, holder] = HOLDER.exec(message) ?? []
     const where = holder === undefined ? '' : `, ${holder}`
     return new LockedError(`the warehouse ${path} is open in another program${where}`, {
-      hint: 'Close it there and run the command again; pages already bought are safe in the journal.',
+      hint: 'Close it there and run the command again. Pages already bought are safe in the journal.',
       cause: error,
     })
   }

@@ -167,7 +167,7 @@ it('names a database of `destinations:` that cannot be reached, and warns', asyn
 it('Node 20 is a note; memory of 300 MiB a problem, of 800 MiB a warning', () => {
   expect(nodeFinding('20.19.0')).toMatchObject({
     state: 'ok',
-    found: '20.19.0; Node 22 and newer still get fixes',
+    found: '20.19.0; only Node 22 and newer still get fixes',
   })
   expect(nodeFinding('24.1.0')).toMatchObject({ state: 'ok', found: '24.1.0' })
   const states = [300, 800, 1_100].map((size) => memoryFinding(size * MIB, String).state)

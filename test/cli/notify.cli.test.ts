@@ -140,7 +140,7 @@ describe('notify', () => {
         text: expect.stringMatching(
           /^test cannot run, because its journal cannot be read: journal segment .*; lost with it/,
         ) as string,
-        hint: expect.stringMatching(/^Bring the journal back from its backup/) as string,
+        hint: expect.stringMatching(/^Restore the journal from its backup/) as string,
       },
     ])
     rmSync(path)

@@ -38,7 +38,7 @@ it('both ask the question, count without transfers, and say promoted', async () 
   expect(report).toMatch(/^joined +1, 0 at director level or above$/m)
   expect(report).toMatch(/^left +1, 0 /m)
   expect(report).toMatch(/^promoted +1, 1 /m)
-  const transfers = '12 joined and 12 left by a transfer, such as an acquisition; not counted'
+  const transfers = '12 joined and 12 left by a transfer, such as an acquisition: not counted'
   expect(report).toMatch(new RegExp(`^transfers +${transfers}$`, 'm'))
   const { stdout: digest } = done(await call('digest'))
   expect(digest).toContain('Ada was promoted: Engineer → VP Engineering, Initech')

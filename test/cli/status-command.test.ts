@@ -107,7 +107,7 @@ describe('status', () => {
       'not as fresh as it should be:',
       'nightly was due at 2026-03-01 02:15 UTC and has not run since: its last run',
       'ended at 2026-02-27 00:00 UTC',
-      '  → Check what starts it (jobtide schedule, cron, a timer); `jobtide run',
+      '  → Check what starts it (jobtide schedule, cron, a timer). `jobtide run',
       '    nightly` catches up.',
     ])
     expect(missed.document).toMatchObject({

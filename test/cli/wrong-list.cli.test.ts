@@ -90,7 +90,7 @@ describe('a list without one organisation that the service knows', () => {
     const again = await extract(site, UNTRACKED)
     expect([again.exitCode, site.simulator.account().requests]).toEqual([2, requests])
     expect(again.stderr).toContain('none of 5 organisations in ')
-    expect(again.stderr).toContain('what was refused is tried again after 7 days')
+    expect(again.stderr).toContain('Those refused are tried again after 7 days')
     expect(again.stderr).not.toContain('A domain such as')
     const domains = await extract(await openSite(), ['acme.com', 'https://globex.example/'])
     expect([domains.exitCode, domains.stderr]).toEqual([

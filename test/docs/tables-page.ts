@@ -5,9 +5,11 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 
 const HEAD = `# Tables
 
-Made from the headers of the models and the comments of the schema; do not edit it by hand. \`npx jobtide models\` prints
-the same with rows and lineage, and \`npx jobtide models --html tables.html\` makes a page of it that you can search.
-[Endpoints](endpoints.md) have tables of their own. Times are UTC; columns in \`_at\` are instants, in \`_on\` dates.
+This page shows what a row and a column of each table is. \`npx jobtide models\` prints the same with rows and lineage.
+\`npx jobtide models --html tables.html\` makes a page that you can search. [Endpoints](endpoints.md) have their own
+tables. Times are UTC. Columns that end in \`_at\` are instants, those in \`_on\` are dates.
+
+The page is made from the headers of the models and the comments of the schema: do not edit it by hand.
 `
 
 type Section = Pick<CatalogueTable, 'name' | 'grain' | 'key' | 'purpose' | 'needs' | 'columns'>

@@ -86,7 +86,9 @@ describe('a service whose pages never end', () => {
       const error = await errorOf(run.extract())
       expect(error).toMatchObject({ exitCode: 5 })
       expect(error.message).toContain(cause)
-      expect(error['hint']).toMatch(/report it to the provider|JOBTIDE_BASE_URL/)
+      expect(error['hint']).toMatch(
+        /it reads this batch from page 1\. If it fails again|JOBTIDE_BASE_URL/,
+      )
       expect(service.account.map(({ page }) => page)).toEqual(pages)
       expect(service.charged()).toBe(credits)
       expect(run.ledger().total).toBe(credits)

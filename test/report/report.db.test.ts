@@ -254,7 +254,7 @@ it('leaves transfers out of figures, lists, weeks and flows, and shows them for 
   await writeReportFolder(other, { window, list: null, path, writtenAt: NOW }, () => undefined)
   const ofGlobex = parsed(readFileSync(join(path, 'organizations', 'globex.html'), 'utf8'))
   const page = parsed(reportPage(data, NOW))
-  const says = '12 joined and 12 left by a transfer, such as an acquisition; not counted'
+  const says = '12 joined and 12 left by a transfer, such as an acquisition: not counted'
   expect(figuresOn(page)).toEqual(['1', '1', '0'])
   expect(page.text('#main > .note')).toBe(`${says}.`)
   expect(Object.fromEntries(lines)).toMatchObject({ transfers: says })

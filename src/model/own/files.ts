@@ -21,7 +21,7 @@ export class OwnSqlError extends ConfigError {
   /** @param place the file, with its line if known, such as `models/mine.sql:7` */
   constructor(place: string, problem: string, hint = '', cause?: unknown) {
     super(`${place}: ${problem}`, {
-      hint: `${hint}Correct the file; nothing was built, and the tables of the last build stay.`,
+      hint: `${hint}Correct the file. Nothing was built, and the tables of the last build stay.`,
       context: { file: place.replace(/:\d+$/, '') },
       cause,
     })

@@ -21,7 +21,7 @@ export function refuseOnSpark(own: number): void {
   throw new ConfigError(
     'models and checks of your own are built by DuckDB alone, but this pipeline says `engine: spark`',
     {
-      hint: 'Take models/ and checks/ out of the folder of the project, or build with `--engine duckdb`.',
+      hint: 'Move models/ and checks/ out of the folder of the project, or build with `--engine duckdb`.',
     },
   )
 }

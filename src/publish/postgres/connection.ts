@@ -82,7 +82,7 @@ const LATER =
   'Free what is named there, or wait, and export again. Readers still see the tables as they were.'
 // The operator's remedy for a class of SQLSTATE, or for one of it; the longest match counts.
 const HINTS: Readonly<Record<string, string>> = {
-  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts; pg_hba.conf decides who may connect from where.',
+  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts. pg_hba.conf decides who may connect from where.',
   '3D': 'Create it (`createdb`), or name another one in the address.',
   '42501': GRANTS,
   '25006': 'It is a standby, or set to read only: name the primary.',
@@ -92,7 +92,7 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 const TLS_TROUBLE = /certificate|self.signed|SSL|TLS|altname/i
 const TLS_HINT =
-  'Name the certificate of its authority with ?sslrootcert=FILE; ?sslmode=require encrypts without verifying the server, ?sslmode=disable does not encrypt.'
+  'Name the certificate of its authority with ?sslrootcert=FILE. ?sslmode=require encrypts without verifying the server, ?sslmode=disable does not encrypt.'
 const NO_PASSWORD = /client password must be a/
 
 /** Names the database; messages of a server or system contain no password. */

@@ -61,7 +61,7 @@ const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
  * key
  */
 export function parseS3Address(address: string): S3Address {
-  const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
+  const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names. Nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
   if (bucket === undefined) {
     throw new ConfigError(`${withoutCredentials(address)} is not an S3 address`, { hint })

@@ -107,7 +107,7 @@ export async function backUp(
     remember(root, journal, { ...NEVER, ...known, ...target, problem: reason })
     if (!(error instanceof PublishError)) throw error
     throw new PublishError(`the journal was not backed up to ${target.place}: ${reason}`, {
-      hint: 'All bought pages are in the journal here; the next run backs it up.',
+      hint: 'All bought pages are in the journal here. The next run backs it up.',
       context: { place: target.place },
       cause: error,
     })
@@ -194,7 +194,7 @@ function refuseOther(
   throw new StorageError(
     `the journal is older than its backup of ${there.made_at} in ${place}, which has ${what}`,
     {
-      hint: 'Is this a copy of the data directory from before? Put the newer one back; or move `journal`, `journal.seals` and `jobtide.duckdb` away and run `jobtide restore-journal`. Nothing was sent or changed.',
+      hint: 'This may be an older copy of the data directory. Put the newer one back. Or move `journal`, `journal.seals` and `jobtide.duckdb` away, and run `jobtide restore-journal`. Nothing was sent or changed.',
     },
   )
 }

@@ -62,7 +62,7 @@ export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
   const list = (await readBackupList(store))?.list
   if (list === undefined) {
     throw new ConfigError(`there is no backup of a journal in ${target.place}`, {
-      hint: 'Is the address right? It is where backup.json lies. Nothing was changed.',
+      hint: 'Check the address: it must hold backup.json. Nothing was changed.',
     })
   }
   const identity = isHere ? readIfThere(join(folder, IDENTITY_FILE))?.toString().trim() : undefined

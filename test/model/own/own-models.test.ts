@@ -206,7 +206,7 @@ describe('a wrong file of the user’s own', () => {
     await insertEvents(site.warehouse, [joined('dan', 'acme', '2024-04-01')])
     site.write('models/staff.sql', STAFF.replace('people > 1', 'nope > 1'))
     await expect(site.build()).rejects.toMatchObject({
-      hint: 'Correct the file; nothing was built, and the tables of the last build stay.',
+      hint: 'Correct the file. Nothing was built, and the tables of the last build stay.',
       context: { file: 'models/staff.sql' },
     })
     expect(await site.rows('from all_of_it')).toEqual([{ people: 2n }])

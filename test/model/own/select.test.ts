@@ -35,7 +35,7 @@ describe('--select', () => {
 
   it.each([
     ['joinerz+', 'there is no model joinerz+', 'Did you mean joiners?'],
-    ['mine,nothing_like_it', 'there is no model nothing_like_it', 'Say name, +name'],
+    ['mine,nothing_like_it', 'there is no model nothing_like_it', 'Write name, +name'],
     ['tag:daily', 'there is no model tag:daily', 'path:models'],
     ['tier:gold', 'there is no model tier:gold', 'tier:detail'],
     [' , ', '--select names no model', 'Name some'],

@@ -163,7 +163,7 @@ describe('erase', () => {
     await expect(erase(stopped, REQUEST)).rejects.toThrow('stopped')
     await expect(site.read(readChecks)).rejects.toMatchObject({
       exitCode: 6,
-      hint: expect.stringMatching(/^Nothing was published; readers see what they saw\. Fix/),
+      hint: expect.stringMatching(/^Nothing was published\. Readers see what they saw\. Fix/),
     })
     expect(await erase(world, NOTHING_NEW)).toMatchObject({
       is_complete: true,
