@@ -2,7 +2,7 @@
 -- key: from_organization_id, to_organization_id
 -- tier: detail
 -- purpose: Deals that show in the data, with the evidence and the confidence. In moves, is_transfer marks the moves that count as transfers.
--- note: The model reads direct moves, those of duplicate people once, and none by which somebody becomes a founder. Their window
+-- note: The model reads direct moves, those of duplicate people once, and none by which a person becomes a founder. Their window
 -- note: is 5 months of joining: the months with the most people, or on a tie those around the month with the most; the earliest,
 -- note: if still equal. At least 3 people have to move in it. Shares are damped: 2 is added to the divisor, so that 3 of 3
 -- note: people prove less than 30 of 30.
