@@ -144,19 +144,20 @@ function namesRoleAt(words: readonly string[], at: number): boolean {
   return meaning?.kind === 'head' && !meaning.isField
 }
 
-type Marker = 'person' | 'time' | 'seeking'
+type Marker = 'person' | 'time' | 'leave' | 'seeking'
 
 const made = kept('no-job', () => {
   const list = wordList.transform((all) => all.map(wordsOfPhrase))
   const { adverbs, jobs, ...markers } = readTaxonomy(
     'no-job.yaml',
-    z.strictObject(each(list, 'persons', 'times', 'seeking', 'adverbs', 'jobs')),
+    z.strictObject(each(list, 'persons', 'times', 'leaves', 'seeking', 'adverbs', 'jobs')),
   )
-  const { persons: person, times: time, seeking } = markers
+  const { persons: person, times: time, leaves: leave, seeking } = markers
   const entries: Entry<Marker | null>[] = jobs.map((words) => [words, null])
-  for (const [kind, all] of Object.entries({ person, time, seeking }) as [Marker, string[][]][])
-    for (const words of all) entries.push([words, kind])
-  const begins = new Set([...person, ...time, ...seeking].map(([first = '']) => first))
+  const all = { person, time, leave, seeking }
+  for (const [kind, phrasesOf] of Object.entries(all) as [Marker, string[][]][])
+    for (const words of phrasesOf) entries.push([words, kind])
+  const begins = new Set(Object.values(all).flatMap((ones) => ones.map(([first = '']) => first)))
   return { book: packBook(entries), begins: [...begins], adverbs: adverbs.flat() }
 })()
 
@@ -225,6 +226,11 @@ function markerOf(part: readonly string[]): 'all' | 'own' | null {
     if (value === null) continue
     if (value === 'seeking') {
       if (at <= from && !endsAsJob(part, at, end)) return 'own'
+      continue
+    }
+    // "Professor on sabbatical" comes back.
+    if (value === 'leave') {
+      if (at <= from && isEnd(part, end)) return 'own'
       continue
     }
     if (isEnd(part, end)) return at <= from ? 'all' : 'own'

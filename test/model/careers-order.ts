@@ -335,11 +335,17 @@ function sayingsOf(placed: readonly Placed[]): Placed[][] {
       last.act.type === one.act.type &&
       last.act.title === one.act.title &&
       (Math.abs(one.first - last.first) <= SAID_AGAIN_DAYS ||
-        (one.act.type === 'left' && last.precision === 'year' && one.first <= last.last))
+        (one.act.type === 'left' && last.precision === 'year' && one.first <= last.last) ||
+        isAnnouncedAgain(last.act.event, one.act.event))
     if (isAgain) run?.push(one)
     else sayings.push([one])
   }
   return sayings
+}
+
+/** Whether the one detected first had not happened when the other was detected. */
+function isAnnouncedAgain(a: GivenEvent, b: GivenEvent): boolean {
+  return detected(b) >= detected(a) ? detected(b) < time(a) : detected(a) < time(b)
 }
 
 function factOf(sayings: readonly Placed[]): Fact {

@@ -335,7 +335,7 @@ function isMovingAway(fact: Fact, elsewhere: Elsewhere): boolean {
   if (!isLeaving(fact)) return false
   return elsewhere
     .provesOf(fact)
-    .some(({ joined }) => dayOf(joined) - dayOf(fact.at) <= INTERNAL_DAYS)
+    .some(({ joined }) => dayOf(joined) - latestDay(fact.at) <= INTERNAL_DAYS)
 }
 
 /** A leaving that names a role that another one followed. */

@@ -22,7 +22,9 @@ interface Given {
   readonly title: string | null
   readonly previous_title: string | null
   readonly label: string | null
-  readonly is_open: boolean
+  /** Whether the person is certainly there on the day of the data. */
+  readonly is_there: boolean
+  readonly as_of: Date
 }
 
 interface Seat {
@@ -111,7 +113,9 @@ function seatsOfOrganization(changes: readonly Change[], until: number) {
 function seatRow(time: Time, changes: readonly Change[]): [string, Record<string, unknown>] {
   const { seat, began, ended } = time
   const ofStint = inOrder(changes.filter((one) => stintOf(one) === stintOf(of(time))))
-  const isLast = ofStint.slice(ofStint.indexOf(of(time)) + 1).every(({ kept }) => kept !== null)
+  const hasHappened = ({ at, as_of: asOf }: Change) => firstDay(at) <= firstDay(asOf)
+  const later = ofStint.slice(ofStint.indexOf(of(time)) + 1).filter(hasHappened)
+  const isOver = ended === null ? later.some(({ kept }) => kept === null) : hasHappened(ended)
   return [
     [of(time).event_key, seat.name, seat.isInterim].join('|'),
     {
@@ -122,7 +126,7 @@ function seatRow(time: Time, changes: readonly Change[]): [string, Record<string
       began_by: began?.change ?? null,
       ended_by: ended?.change ?? null,
       is_vacated: time.isVacated,
-      is_current: ended === null && began !== null && isLast && of(time).is_open,
+      is_current: (began === null || hasHappened(began)) && !isOver && of(time).is_there,
     },
   ]
 }
@@ -365,7 +369,9 @@ function vacancyOf(one: Change, successions: readonly Succession[], until: numbe
 
 async function givenIn(warehouse: Warehouse): Promise<Given[]> {
   return warehouse.all<Given>(
-    `select given.*, stints.is_open and uncertain_from_at is null as is_open
+    `select given.*, as_of_on as as_of, coalesce(utc_date(joined_at) <= as_of_on, true)
+       and (is_open or coalesce(utc_date(left_at) > as_of_on, false))
+       and coalesce(utc_date(uncertain_from_at) > as_of_on, true) as is_there
      from (
        select event_key, 'joined' as kind, profile_id, organization_id, stint_number, joined_at as at,
          title, null as previous_title, null as label
@@ -385,6 +391,7 @@ async function givenIn(warehouse: Warehouse): Promise<Given[]> {
        where not is_flip
      ) as given
      join stints using (profile_id, organization_id, stint_number)
-     left join core.uncertain_stints using (profile_id, organization_id, stint_number)`,
+     left join core.uncertain_stints using (profile_id, organization_id, stint_number)
+     cross join core.as_of`,
   )
 }

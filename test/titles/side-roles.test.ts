@@ -17,6 +17,7 @@ describe('a role alongside a main job', () => {
     'Styrelseledamot; Styrelseordförande; Bestyrelsesmedlem; Bestyrelsesformand; Styremedlem; Hallituksen jäsen; Członek Rady Nadzorczej; Předseda dozorčí rady; Felügyelőbizottsági tag; Yönetim Kurulu Üyesi; Член совета директоров; Член наглядової ради; Μέλος Διοικητικού Συμβουλίου',
     'דירקטורית חיצונית; عضو مجلس الإدارة; स्वतंत्र निदेशक; Komisaris Independen; Thành viên Hội đồng quản trị; กรรมการอิสระ; 社外取締役; 社外監査役; 監査役; 顧問; 사외이사; 감사; 独立董事; 监事',
     'Works Council Member; Mitglied des Aufsichtsrats (Arbeitnehmervertreter); Chair of the Works Council; Betriebsrat; Freigestellter Betriebsrat; Betriebsratsvorsitzender; Staff Council Member; Shop Steward; Union Representative; Délégué syndical; Membre du CSE; Delegado sindical; Lid Ondernemingsraad',
+    'Honorary Chairman; Ehrenvorsitzender; Ehrenvorsitzende; Ehrenpräsidentin; Ehrenbürger; Président d’honneur; Presidente onorario; Presidenta de honor; Erevoorzitter',
     'Web Developer (Volunteer); Web Developer - Volunteer; Youth Football Coach (volunteer); Webentwickler (ehrenamtlich); Développeur web (bénévole); Mentor (pro bono)',
   ])('is %s', (titles) => {
     expect(wrong(titles, 'isSideRole', true)).toEqual([])
@@ -41,12 +42,12 @@ describe('a role alongside a main job', () => {
     expect(wrong(none, 'isSeatOfStaff', false)).toEqual([])
   })
 
-  it('reads 17 titles of 12 languages as jobs held alongside another one', () => {
+  it('reads 21 titles of 12 languages as jobs held alongside another one', () => {
     const some =
-      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師'
+      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師; Captain (Reserve); Major, Army National Guard; Hauptmann der Reserve; Officier de réserve'
     expect(wrong(some, 'isHeldBeside', true)).toEqual([])
     const none =
-      'Visiting Assistant Professor; Parts Manager; Department Timekeeper; Chargé de clientèle; Guest Services Manager; Engineer; 常勤講師'
+      'Visiting Assistant Professor; Parts Manager; Department Timekeeper; Chargé de clientèle; Guest Services Manager; Engineer; Captain; Reserves Manager; Security Guard; 常勤講師'
     expect(wrong(none, 'isHeldBeside', false)).toEqual([])
   })
 

@@ -198,7 +198,7 @@ proven_ends as (
         on lasts.profile_id = leavings.profile_id
         and lasts.organization_id = leavings.organization_id
         and lasts.position = leavings.position
-    where days_between(proofs.changed_at, proofs.joined_at) <= 31
+    where days_between_dates(latest_date(proofs.changed_at), utc_date(proofs.joined_at)) <= 31
 ),
 
 -- Rule 1, by the titles.

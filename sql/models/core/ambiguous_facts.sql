@@ -13,8 +13,8 @@
 -- note:    else was seen before. An event without a title belongs to the main track, unless all titles of the pair are
 -- note:    side roles, or a change of title from the main job to a side role came before it with no main job since.
 -- note: 2. A joined event after a joined one, or left after left, with the same title and at most 62 days apart (or in the year
--- note:    that the first names) repeats the same fact: the one detected last counts, a leaving before a change of title
--- note:    that shows it.
+-- note:    that the first names, or where one was announced, and the other detected before it took effect) repeats the
+-- note:    same fact: the one detected last counts, a leaving before a change of title that shows it.
 -- note: 3. A date known to the month or the year can stand for any day of it, for the year up to the day of detection. Where
 -- note:    both a joining and a leaving can have been first, the leaving is first if the person was already there (the last
 -- note:    unambiguous boundary before is a joining), otherwise the joining is. With nothing before, the person was already
@@ -512,6 +512,10 @@ compared as (
             and (
                 days_between(lag(changed_at) over sequence, changed_at) between -62 and 62
                 or (event_type = 'left' and lag(precision) over sequence = 'year' and utc_date(changed_at) <= lag(last_on) over sequence)
+                or case
+                    when detected_at >= lag(detected_at) over sequence then detected_at < lag(changed_at) over sequence
+                    else lag(detected_at) over sequence < changed_at
+                end
             )
             and lag(title) over sequence is not distinct from title,
             false

@@ -26,7 +26,7 @@
 --   began_event_key: event_key of the change by which it began; null when not seen.
 --   ended_event_key: event_key of the change by which it ended; null when not seen.
 --   is_vacated: Whether the person left the seat, rather than going from interim to permanent in it; null when no end was seen.
---   is_current: Whether the person still holds it according to the data: no end was seen, no later change at the top, and no leaving.
+--   is_current: Whether the person holds it on the day of the data (core.as_of): no end, no later change at the top and no leaving until then; an announced change has not happened.
 with
 
 -- Each start and each end of a person's time in a seat.
@@ -108,8 +108,10 @@ neighbours as (
         lead(change) over sequence as next_change,
         lead(changed_at) over sequence as next_at,
         lead(is_vacated) over sequence as next_is_vacated,
-        coalesce(max(case when kept_seat is null then 1 else 0 end) over later, 0) = 0 as is_last
+        coalesce(max(case when kept_seat is null and utc_date(changed_at) <= as_of.as_of_on then 1 else 0 end) over later, 0) = 0
+            as is_last
     from sides
+    cross join as_of
     window
         sequence as (
             partition by profile_id, organization_id, stint_number, seat, is_interim order by changed_at, ends, event_key
@@ -138,8 +140,17 @@ select
     case when sides.ends = 0 then sides.event_key end as began_event_key,
     case when sides.ends = 1 then sides.event_key when sides.next_ends = 1 then sides.next_event_key end as ended_event_key,
     case when sides.ends = 1 then sides.is_vacated when sides.next_ends = 1 then sides.next_is_vacated end as is_vacated,
-    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open and uncertain.profile_id is null as is_current
+    case
+        when sides.ends = 1 then utc_date(sides.changed_at) > as_of.as_of_on
+        when utc_date(sides.changed_at) > as_of.as_of_on then false
+        when sides.next_ends = 1 then utc_date(sides.next_at) > as_of.as_of_on
+        else sides.is_last
+    end
+    and coalesce(utc_date(stints.joined_at) <= as_of.as_of_on, true)
+    and (stints.is_open or coalesce(utc_date(stints.left_at) > as_of.as_of_on, false))
+    and coalesce(utc_date(uncertain.uncertain_from_at) > as_of.as_of_on, true) as is_current
 from neighbours as sides
+cross join as_of
 inner join stints
     on stints.profile_id = sides.profile_id
     and stints.organization_id = sides.organization_id

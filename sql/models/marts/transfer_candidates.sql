@@ -2,9 +2,10 @@
 -- key: from_organization_id, to_organization_id
 -- tier: detail
 -- purpose: Deals that show in the data, with the evidence and the confidence. In moves, is_transfer marks the moves that count as transfers.
--- note: The model reads direct moves, those of duplicate people once. Their window is 5 months of joining: the months with the
--- note: most people, or on a tie those around the month with the most; the earliest, if still equal. At least 3 people have to
--- note: move in it. Shares are damped: 2 is added to the divisor, so that 3 of 3 people prove less than 30 of 30.
+-- note: The model reads direct moves, those of duplicate people once, and none by which a person becomes a founder. Their window
+-- note: is 5 months of joining: the months with the most people, or on a tie those around the month with the most; the earliest,
+-- note: if still equal. At least 3 people have to move in it. Shares are damped: 2 is added to the divisor, so that 3 of 3
+-- note: people prove less than 30 of 30.
 -- note: A deal is a pattern that people who each change jobs do not produce by chance (evidence): one name that contains the
 -- note: other, or one slug; 4 or more, and most of them, who joined on one known day (3 where they are a quarter of the source,
 -- note: or the target is new); half of all who were at the source (of 5 or more, or all of 4); or, where only months are known,
@@ -71,6 +72,23 @@ pairs as (
     group by from_organization_id, to_organization_id
 ),
 
+-- Colleagues who found a company together were not bought with one. Founders of the source may still have been.
+founders as (
+    select linked.joined_event_key
+    from linked
+    inner join stints as arrivals on arrivals.joined_event_key = linked.joined_event_key
+    inner join titles on titles.ladder = arrivals.ladder and titles.title = arrivals.first_title
+    inner join stints as departures
+        on departures.profile_id = linked.profile_id
+        and departures.organization_id = linked.from_organization_id
+        and departures.stint_number = linked.from_stint_number
+    left join titles as titles_before
+        on titles_before.ladder = departures.ladder and titles_before.title = departures.last_title
+    where
+        is_founder_title(titles.level, titles.core)
+        and not coalesce(is_founder_title(titles_before.level, titles_before.core), false)
+),
+
 frequent as (
     select
         linked.from_organization_id,
@@ -85,7 +103,8 @@ frequent as (
     inner join pairs
         on pairs.from_organization_id = linked.from_organization_id
         and pairs.to_organization_id = linked.to_organization_id
-    where pairs.moves >= 3
+    left join founders on founders.joined_event_key = linked.joined_event_key
+    where pairs.moves >= 3 and founders.joined_event_key is null
 ),
 
 months as (
