@@ -59,6 +59,7 @@ export function toOption(flags: string, declaration: OptionDeclaration): Option 
   const option = new Option(flags, about)
   if (typeof values === 'function') option.argParser(values as (text: string) => unknown)
   else if (values) option.choices([...values])
+  else if (option.variadic) option.argParser(several)
   else if (!option.isBoolean() && !option.negate) option.argParser(notEmpty)
   if (standard !== undefined && standard !== null) option.default(standard)
   return conflicts === undefined ? option : option.conflicts(conflicts)
