@@ -120,6 +120,15 @@ export function compareTitles(
   const isSeat = before.understood.isSeatOfStaff !== after.understood.isSeatOfStaff
   const isFirm = isSeat || isIntoFirm(before, after) || isOutOfFirm(before, after)
   if (isFirm) return verdict('unclassified', 'side_role', 0)
+  const change = ofJobs(before, after)
+  // An interim CEO who is CFO again was not demoted.
+  const isEndOfInterim = before.understood.isInterim && !after.understood.isInterim
+  return isEndOfInterim && change.label === 'demotion'
+    ? verdict('lateral', 'interim_ended', change.confidence)
+    : change
+}
+
+function ofJobs(before: ReadTitle, after: ReadTitle): ComparedTitles {
   const rise = deputyRise(before.inOrder, after.inOrder)
   if (rise !== 0) return labelOf(rise, 'deputy_of_same_title', 0.93)
   const from = before.understood.rank

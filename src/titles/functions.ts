@@ -8,7 +8,7 @@ import { kept } from './kept.ts'
 import { isNumeral } from './lexicon.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { each, FUNCTIONS, readTaxonomy, setsOf, wordList, type JobFunction } from './taxonomy.ts'
-import { wordsOfPhrase, type EnglishTitle } from './words.ts'
+import { wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
 
 const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
 const joined = phraseList.transform((list) => list.map((words) => words.join(' ')))
@@ -130,13 +130,15 @@ interface Mention {
   /** How many words such as "and" or "for" stand before it in its part. */
   readonly conjunct: number
   readonly isGeneralJob: boolean
+  /** Whether it is a trade that stands alone behind fields of it: "teacher" in "electronics and physics teacher". */
+  readonly isOfFieldsBefore: boolean
 }
 
 /** The part of a title that names the field of work, or null. */
 export function readFunction({ parts, language }: EnglishTitle): FunctionWord | null {
   let hint: FunctionWord | null = null
   let general: FunctionWord | null = null
-  for (const words of parts) {
+  for (const words of inUsualOrder(parts, language)) {
     const mentions = mentionsOf(words, language)
     const named = firstNamed(mentions, language)
     // A field that a later part names goes before a hint, and a hint before what a general job alone says.
@@ -152,6 +154,15 @@ export function readFunction({ parts, language }: EnglishTitle): FunctionWord | 
   return hint ?? general
 }
 
+/** "Technician, Avionics" is an avionics technician. */
+function inUsualOrder(parts: Parts, language: string): Parts {
+  const [first = [], second, ...others] = parts
+  const isOneJob = first.length === 1 && roles.general.has(first[0] ?? '')
+  if (language !== 'en' || !isOneJob || second === undefined) return parts
+  const namesField = mentionsOf(second, language).some(({ word }) => word.strength !== 'default')
+  return namesField ? [[...second, ...first], ...others] : parts
+}
+
 function rankOf({ strength }: Pick<FunctionWord, 'strength'>): number {
   return STRENGTHS.indexOf(strength)
 }
@@ -162,11 +173,16 @@ const BEGINS_WHERE = new Set(['in', 'for', 'at', 'on', 'with', 'within'])
 function mentionsOf(words: readonly string[], language: string): Mention[] {
   let conjunct = 0
   let namesField = false
+  let namesOther = language !== 'en'
   return functionWords.scan(words).flatMap(({ value, at, end }) => {
     const word = words[at] ?? ''
     const isOne = end === at + 1
     const isGeneralJob = isOne && roles.general.has(word)
     const own = conjunct
+    const last = words[end - 1] ?? ''
+    const endsInPost = roles.general.has(last) || kinds.find([last]) === 'leading'
+    const isOfFieldsBefore = !namesOther && value?.strength === 'job' && !endsInPost
+    namesOther ||= endsInPost || BEGINS_WHERE.has(word) || isOfPerson(value)
     // "Design Director Healthcare" designs: in English too, the field of a job stands before it.
     if (namesField && language === 'en' && namesJobAlone(word, isGeneralJob)) conjunct += 1
     if (value === null || (isOne && isGrade(words, at, language))) {
@@ -174,8 +190,12 @@ function mentionsOf(words: readonly string[], language: string): Mention[] {
       return []
     }
     namesField ||= rankOf(value) >= rankOf({ strength: 'field' })
-    return [{ word: value, conjunct: own, isGeneralJob }]
+    return [{ word: value, conjunct: own, isGeneralJob, isOfFieldsBefore }]
   })
+}
+
+function isOfPerson(value: FunctionWord | null): boolean {
+  return value?.strength === 'job' || value?.strength === 'default'
 }
 
 function namesJobAlone(word: string, isGeneralJob: boolean): boolean {
@@ -201,7 +221,9 @@ function firstNamed(mentions: readonly Mention[], language: string): FunctionWor
   const named = mentions.filter(({ word }) => word.strength !== 'default')
   const phrase = named.filter(({ conjunct }) => conjunct === named[0]?.conjunct)
   if (phrase.length === 0) return null
-  return phrase.reduce((best, each) => (isBetter(each, best, language) ? each : best)).word
+  const trade = named.slice(phrase.length).find(({ isOfFieldsBefore }) => isOfFieldsBefore)
+  return (trade ?? phrase.reduce((best, each) => (isBetter(each, best, language) ? each : best)))
+    .word
 }
 
 function isBetter(later: Mention, best: Mention, language: string): boolean {

@@ -54,6 +54,34 @@ describe('a title that was reported as misread', () => {
     ['Design Director Industry', 'director', true, 'design'],
     // Of two jobs the first one counts where the job stands before its field.
     ['Vendeuse en boulangerie', 'mid', false, 'sales'],
+    // What a job is about may stand behind a comma, or before it with an "and".
+    ['Technician, Avionics', 'mid', false, 'operations'],
+    ['Analyst, Data', 'mid', false, 'data'],
+    ['Consultant (Student Work)', 'mid', false, 'consulting'],
+    ['Electronics and Automation Teacher', 'mid', false, 'education'],
+    ['Business and Marketing Teacher', 'mid', false, 'education'],
+    ['VP Sales & Member of the Board', 'cxo', true, 'sales'],
+    // Two words that mean another field together.
+    ['Account Payable Specialist', 'mid', false, 'finance'],
+    ['Stock Broker', 'mid', false, 'finance'],
+    ['Digital Asset Manager', 'mid', false, 'marketing'],
+    ['Interlibrary Loan Specialist', 'mid', false, 'education'],
+    ['School Resource Officer', 'mid', false, 'other'],
+    ['User Acquisition Manager', 'manager', true, 'marketing'],
+    ['Support Operations Manager', 'manager', true, 'customer_success'],
+    ['Clinical Laboratory Scientist', 'mid', false, 'healthcare'],
+    ['Production Controller', 'mid', false, 'operations'],
+    ['Child Protective Services Worker', 'mid', false, 'healthcare'],
+    // Scientists whose field no list holds.
+    ['Helminthologist', 'mid', false, 'research'],
+    ['Paläontologin', 'mid', false, 'research'],
+    ['Sismólogo', 'mid', false, 'research'],
+    // Endings of another trade.
+    ['Raumpflegerin', 'mid', false, 'operations'],
+    ['Schiedsrichter', 'mid', false, 'other'],
+    ['Bergführer', 'mid', false, 'other'],
+    ['Wertpapiermakler', 'mid', false, 'finance'],
+    ['Auxiliar de Serviços Gerais', 'entry', false, 'operations'],
     // Jobs of an area are about the field that is named.
     ['Area Manager, Sales', 'manager', true, 'sales'],
     ['Area Manager', 'manager', true, 'operations'],

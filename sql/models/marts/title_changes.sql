@@ -57,15 +57,8 @@ select
     week_start(steps.changed_at) as week_start_on,
     month_start(steps.changed_at) as month_start_on,
     steps.source,
-    -- An interim CEO who is CFO again was not demoted.
-    case
-        when pairs.label = 'demotion' and previous.is_interim and not understood.is_interim then 'lateral'
-        else coalesce(pairs.label, 'unclassified')
-    end as label,
-    case
-        when pairs.label = 'demotion' and previous.is_interim and not understood.is_interim then 'interim_ended'
-        else coalesce(pairs.rule, 'title_not_known')
-    end as rule,
+    coalesce(pairs.label, 'unclassified') as label,
+    coalesce(pairs.rule, 'title_not_known') as rule,
     coalesce(pairs.confidence, 0) as confidence,
     steps.is_flip,
     not coalesce(understood.is_side_role, false) as is_primary,
