@@ -1,6 +1,6 @@
 /**
  * Makes one HTTP attempt: no retry, no redirect, no interpretation. An incomplete answer is an error: a cut body, a
- * damaged gzip stream or a body over the limit never counts as a short page.
+ * damaged gzip stream or a body over the limit never counts as a short page; retry-policy.ts decides what follows.
  */
 
 import { promisify } from 'node:util'

@@ -1,7 +1,8 @@
 /**
  * Removes events from sealed segments permanently: the one exception to an append-only journal. A segment is rewritten
  * next to the old one, with every record unchanged except the pages that held such events, and replaces it by rename,
- * so a reader finds the old one or the new one. The caller is the only process that writes the journal.
+ * so a reader finds the old one or the new one. src/run/forget/erase.ts has the whole way of an erasure. The caller is
+ * the only process that writes the journal.
  */
 
 import { createHash } from 'node:crypto'

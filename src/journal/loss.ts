@@ -1,5 +1,6 @@
 /**
- * Checks that every sealed segment is still there and unchanged, by the list of them (seals.ts).
+ * Checks that every sealed segment is still there and unchanged, by the list of them (seals.ts). recover.ts accepts a
+ * loss.
  *
  * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, or whose
  * last record is not a complete seal. The thorough check hashes every byte: `verify`, `replay` and `--accept-loss`. A

@@ -1,7 +1,8 @@
 /**
  * The suppression list: erased people, by keyed hashes of their ids, and the day before which events are not kept. The
- * service keeps sending such events; `load` leaves them out. Losing the list would bring people back, so a MAC proves
- * it, and journal, certificates and snapshots (src/publish/guard.ts) know that there was one, and how new it was.
+ * service keeps sending such events: read-events.ts leaves them out, chunk.ts those parts of answers. Losing the list
+ * would bring people back, so a MAC proves it, and journal, certificates and snapshots (src/publish/guard.ts) know
+ * that there was one, and how new it was.
  */
 
 import { createHmac, randomBytes } from 'node:crypto'

@@ -1,5 +1,6 @@
 /**
- * Refreshes the tables after a load, in the build's transaction. The result equals that of a full refresh, row for row.
+ * Refreshes the tables after a load, in the build's transaction, unless build-state.ts asks for a full refresh. The
+ * result equals that of a full refresh, row for row.
  *
  * | a model                                               | is made again          |
  * |-------------------------------------------------------|------------------------|

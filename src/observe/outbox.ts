@@ -1,7 +1,7 @@
 /**
- * Stores pending messages of a destination, one file each, next to the journal. `src/cli/notify.ts` sends them, under a
- * lock. A message is fsynced before it is sent and kept as sent for 60 days, so that it is sent once and survives a kill.
- * Undeliverable messages are dropped after 7 days.
+ * Stores pending messages of a destination, one file each, next to the journal. `src/cli/notify.ts` sends them, under
+ * a lock, and tries again after a failure. A message is fsynced before it is sent and kept as sent for 60 days, so
+ * that it is sent once and survives a kill. Undeliverable messages are dropped after 7 days.
  * `told` names the job changes that were sent, without personal data.
  */
 

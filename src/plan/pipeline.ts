@@ -1,6 +1,7 @@
 /**
- * A pipeline file: what to ask for, how much it may cost, and where the result goes. Parsed once, strictly: an unknown
- * key or a bad value is refused with file and line before the first request.
+ * A pipeline file: what to ask for, how much it may cost, and where the result goes. Here are the keys of each kind;
+ * those of all kinds are in pipeline-fields.ts. Parsed once, strictly: an unknown key or a bad value is refused with
+ * file and line before the first request.
  */
 
 import { Lexer, LineCounter, Parser, isMap, parseDocument, type Document } from 'yaml'

@@ -1,7 +1,7 @@
 /** Finds everything that an erasure would change, and changes nothing. */
 
 import { openJournal } from '../../journal/journal.ts'
-import { answersNaming } from '../../load/leave-out.ts'
+import { answersNaming } from '../../load/remove-suppressed.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull } from '../../support/json.ts'

@@ -10,7 +10,7 @@ import {
 import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, cutEvents, type IsNamed } from '../../load/redact-bodies.ts'
 import { ANY_END } from '../../load/rows.ts'
-import { leaveOut } from '../../load/leave-out.ts'
+import { leaveOut } from '../../load/remove-suppressed.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
