@@ -131,10 +131,12 @@ describe('a Delta log', () => {
   it('is finished by the next sync, whichever operation its publisher died at', async () => {
     const lake = await publishedLake(100, 9)
     let deaths = 0
+    let nights = 0
     for (const when of ['before', 'after'] as const) {
       for (let at = 1, isDying = true; isDying; at += 1) {
         lake.drop(lake.files[0]?.key ?? '')
-        await lake.add(1_000 + 100 * deaths, 100)
+        nights += 1
+        await lake.add(1_000 + 100 * nights, 100)
         const manifest = await lake.manifest()
         const dying = dyingStore(lake.store, at, when)
         isDying = await lake.sync(manifest, dying.store).then(
