@@ -1,4 +1,4 @@
--- question: What share of its people did each organisation lose in the last twelve months, and was it more than the year before? Sorted by people lost beyond expectation: the rate of the year before or, without one, of all organisations.
+-- question: What share of its people did each organisation lose in the last twelve months, and was it more than the year before?
 -- parameter: function = all: a field of work, such as engineering
 -- parameter: level = all: a level, such as director
 -- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)

@@ -1,5 +1,5 @@
 -- question: Which changes did Jobtide first receive since a day?
--- parameter: since = 2000-01-01: the first day on which Jobtide received the change
+-- parameter: since = 2000-01-01: only changes that Jobtide first received on or after this day
 -- parameter: change = %: joined, left, promoted, stepped_down and the others, or % for all
 select
     cast(first_seen_at at time zone 'UTC' as date) as first_seen_on,

@@ -1,4 +1,4 @@
--- question: How late do arrivals and departures become known: what share after how many months?
+-- question: How late do arrivals and departures become known?
 select
     event_type,
     months_late,

@@ -1,4 +1,4 @@
--- question: Where did the leavers of an organisation go in each year, and how much more often than others' leavers (lift)?
+-- question: Where did the leavers of an organisation go in each year?
 -- parameter: organization: its organization_id, or its name
 -- parameter: least = 3: minimum people per year
 select

@@ -1,5 +1,5 @@
 -- question: In which months did far more people leave or join an organisation than its own history suggests?
--- parameter: least = 3: the lowest score; 3 or more comes by chance once in 740 months
+-- parameter: least = 3: the lowest score
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 -- empty: organization_anomalies: in no month after a first observed year did 10 people join or leave one organisation

@@ -1,4 +1,4 @@
--- question: Which sources does an organisation hire from more than others do? Lift is the source's share here over its share everywhere.
+-- question: Which sources does an organisation hire from more than others do?
 -- parameter: organization: its organization_id, or its name
 -- parameter: least = 5: the fewest people from a source
 with

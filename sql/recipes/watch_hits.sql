@@ -1,5 +1,5 @@
--- question: Which changes of the people and organisations on the watch-lists did Jobtide first receive since a day, and how sure is each match?
--- parameter: since = 2000-01-01: the first day on which Jobtide received the change
+-- question: Which changes of the people and organisations on the watch-lists did Jobtide first receive since a day?
+-- parameter: since = 2000-01-01: only changes that Jobtide first received on or after this day
 -- parameter: list = %: the name of a watch-list, or % for all
 -- empty: watch_matches: no pipeline has a watch-list (`watch:` in its file)
 select

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { pipelineSchema } from '../../src/plan/pipeline.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { sum } from '../../src/support/numbers.ts'
 import { callCli } from '../helpers/run-cli.ts'
 import { columnOf, documents, pages, read, withoutBlocks } from './markdown.ts'
 import { recipesList } from './recipes-page.ts'
@@ -20,6 +21,16 @@ const WIDTH = 120
 describe('form', () => {
   it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 10 KB', (name) => {
     expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(10 * KIB)
+  })
+
+  it('CHANGELOG.md has at most 12 KB, and the pages of docs/ without tables.md 110 KB', () => {
+    const pages = documents.filter(
+      (name) => /^docs\/[^/]+\.md$/.test(name) && name !== 'docs/tables.md',
+    )
+    const size = (name: string) => statSync(join(packageRoot, name)).size
+    expect(pages.length).toBeGreaterThan(15)
+    expect(sum(pages.map(size))).toBeLessThanOrEqual(110 * KIB)
+    expect(size('CHANGELOG.md')).toBeLessThanOrEqual(12 * KIB)
   })
 
   it.each(documents)(
