@@ -32,9 +32,9 @@ export function attritionSection({ year, attrition }: ReportData): Html {
     html`<p class="note">
       The share of people who left in the twelve months to
       ${monthText(Date.parse(year.month_on ?? ''))}: leavers divided by the mean headcount. Main
-      jobs only, without transfers. Sorted by how many more people left than expected. The rate of
-      the year before is expected or, without one, the average of all. The range comes from the
-      headcount. Grade A is the most reliable, D the least.
+      jobs only, without transfers. Sorted by how many more people left than expected. Jobtide
+      expects the rate of the year before or, if there is none, the average of all. The range comes
+      from the headcount. Grade A is the most reliable, D the least.
     </p>`,
     dataTable(organizations, RATES, {
       caption: firstOf(organizations, all, ' with a rate.'),
