@@ -1,4 +1,4 @@
--- question: Who became a manager for the first time there, and after how many months in the prior title?
+-- question: Who rose into management at an organisation, and after how many months in the prior title?
 -- parameter: organization: its organization_id, or its name
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
