@@ -125,7 +125,7 @@ const HAS_EDGE = /^[\p{Default_Ignorable_Code_Point}\s]|[\p{Default_Ignorable_Co
 /** Without spaces and invisible characters at both ends. One regular expression would take quadratic time. */
 function withoutEdges(text: string): string {
   if (!HAS_EDGE.test(text)) return text
-  const characters = [...text]
+  const characters = Array.from(text)
   const from = characters.findIndex((one) => !EDGE.test(one))
   const last = characters.findLastIndex((one) => !EDGE.test(one))
   return from < 0 ? '' : characters.slice(from, last + 1).join('')

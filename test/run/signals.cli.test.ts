@@ -76,7 +76,9 @@ describe('a signal', () => {
       expect(ended.exitCode, ended.stderr).toBe(code)
       expect(existsSync(join(snapshots, 'latest.json'))).toBe(false)
       const status = await site.call(['status', site.pipeline])
-      expect(status.stdout).toMatch(/It was stopped on purpose; `jobtide run \S+` continues\s+it/)
+      expect(status.stdout).toMatch(
+        /It was stopped on purpose\.\s`jobtide run \S+`\s+continues\s+it/,
+      )
 
       const { credits } = site.simulator.account()
       const next = await site.json('run', site.pipeline)
