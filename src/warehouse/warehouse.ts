@@ -262,20 +262,21 @@ class OpenWarehouse {
 
   /**
    * Appends `columns` (name → values) to a table whose other columns are null.
-   * @throws TypeError for a column that the table does not have, or columns of different lengths
+   * @throws TypeError for columns of different lengths or, if there are rows, one that the table does not have
    */
   async append(
     table: string,
     columns: Readonly<Record<string, readonly SqlValue[]>>,
   ): Promise<void> {
     const rowCount = Object.values(columns)[0]?.length ?? 0
-    if (rowCount === 0) return
-    const tableColumns = (await this.#read(`from ${table} limit 0`, [])).columnNames()
     for (const [name, values] of Object.entries(columns)) {
-      if (!tableColumns.includes(name)) throw new TypeError(`${table} has no column ${name}`)
       if (values.length === rowCount) continue
       throw new TypeError(`${table}: column ${name} has ${values.length} of ${rowCount} values`)
     }
+    if (rowCount === 0) return
+    const tableColumns = (await this.#read(`from ${table} limit 0`, [])).columnNames()
+    const unknown = Object.keys(columns).find((name) => !tableColumns.includes(name))
+    if (unknown !== undefined) throw new TypeError(`${table} has no column ${unknown}`)
     await this.#guard(async () => {
       const [name = table, schema = null, catalog = null] = table.split('.').toReversed()
       const appender = await this.#connection.createAppender(name, schema, catalog)
