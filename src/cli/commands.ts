@@ -1,6 +1,7 @@
 /** Every command: its name, arguments and options, and the function that is imported when it is called. */
 
 import type { Command } from 'commander'
+import { refuseFile } from '../run/data-directory.ts'
 import type { CommonOptions, Start } from './context.ts'
 import {
   BUYING_OPTIONS,
@@ -362,6 +363,16 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
 }
 
+/** Commands that use no data directory, and doctor, which says next to all else what is wrong with it. */
+const WITHOUT_DATA: ReadonlySet<string> = new Set([
+  'completion',
+  'doctor',
+  'init',
+  'schema',
+  'simulate',
+  'titles',
+])
+
 export function addCommands(program: Command, start: Start): void {
   for (const [name, declared] of Object.entries(COMMANDS)) {
     const given = Object.entries(declared.arguments ?? {})
@@ -382,9 +393,7 @@ export function addCommands(program: Command, start: Start): void {
         options,
         pipelines.filter((one) => one !== undefined),
         async (context) => {
-          const { refuseFile } = await import('../run/data-directory.ts')
-          // It says so next to whatever else is wrong.
-          if (name !== 'doctor') refuseFile(context.directory.root)
+          if (!WITHOUT_DATA.has(name)) refuseFile(context.directory.root)
           return (await declared.import())(...([context, ...args] as never[]))
         },
       )

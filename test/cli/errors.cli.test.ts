@@ -297,6 +297,17 @@ describe('the data directory', () => {
     expect(site.simulator.account().requests).toBe(0)
   })
 
+  it.each(['titles titles.txt', 'schema run', 'completion bash', 'init project'])(
+    'that is a file does not matter to %s, which uses none',
+    async (command) => {
+      const folder = temporaryFolder()
+      writeFileSync(join(folder, 'data'), '')
+      writeFileSync(join(folder, 'titles.txt'), 'CEO\n')
+      const { exitCode } = await callCli(command.split(' '), { cwd: folder })
+      expect(exitCode).toBe(0)
+    },
+  )
+
   it.each(['', ' '])('named %j, as by an unset variable, is refused with exit 2', async (empty) => {
     const folder = temporaryFolder()
     const result = await callCli(['status', '--data-dir', empty, '--json'], { cwd: folder })
