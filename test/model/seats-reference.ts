@@ -169,7 +169,8 @@ function withKeptSeats(changes: readonly Change[]): Change[] {
       seat: isBack ? null : one.seat,
       previous: keeps === null ? one.previous : null,
       kept: isBack ? kept0 : keeps,
-      released: !isBack && keeps !== kept0 ? kept0 : null,
+      released:
+        isBack || [keeps, one.seat?.name, one.previous?.name].includes(kept0 ?? '') ? null : kept0,
     }
   })
 }
