@@ -16,7 +16,6 @@
 
 import fs from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { promisify } from 'node:util'
 import type { Random } from '../../src/simulator/random.ts'
 import { replaceBuiltins, systemError } from './faulty-disk.ts'
 
@@ -333,13 +332,18 @@ export function useVolatileDisk(): VolatileDisk {
     return file
   }
   const asyncSync = (call: typeof fs.fsync) => {
-    const instead = async (file: number) => {
-      if (!disk.holds(file)) return promisify(call)(file)
-      await disk.syncTakes()
-      return disk.sync(file)
+    const instead = (file: number, done: fs.NoParamCallback) => {
+      if (!disk.holds(file)) return call(file, done)
+      void disk
+        .syncTakes()
+        .then(() => disk.sync(file))
+        .then(
+          () => null,
+          (error: NodeJS.ErrnoException) => error,
+        )
+        .then(done)
     }
-    // The code syncs only through promises.
-    return Object.assign(call.bind(fs), { [promisify.custom]: instead }) as typeof fs.fsync
+    return instead as typeof fs.fsync
   }
   const syncing = (call: typeof fs.fsyncSync) => onFile(call, (file) => disk.sync(file))
 
