@@ -16,6 +16,7 @@
 
 import fs from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
+import { callbackify } from 'node:util'
 import type { Random } from '../../src/simulator/random.ts'
 import { replaceBuiltins, systemError } from './faulty-disk.ts'
 
@@ -332,17 +333,12 @@ export function useVolatileDisk(): VolatileDisk {
     return file
   }
   const asyncSync = (call: typeof fs.fsync) => {
-    const instead = (file: number, done: fs.NoParamCallback) => {
-      if (!disk.holds(file)) return call(file, done)
-      void disk
-        .syncTakes()
-        .then(() => disk.sync(file))
-        .then(
-          () => null,
-          (error: NodeJS.ErrnoException) => error,
-        )
-        .then(done)
-    }
+    const held = callbackify(async (file: number) => {
+      await disk.syncTakes()
+      disk.sync(file)
+    })
+    const instead = (file: number, done: fs.NoParamCallback) =>
+      disk.holds(file) ? held(file, done) : call(file, done)
     return instead as typeof fs.fsync
   }
   const syncing = (call: typeof fs.fsyncSync) => onFile(call, (file) => disk.sync(file))
