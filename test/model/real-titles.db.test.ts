@@ -1,6 +1,7 @@
 /**
  * Careers at random whose titles people really wrote, alone, two at once, and for the time being: every check passes. In
- * such careers the seats at the top are taken, kept beside another one, and left in every way.
+ * such careers the seats at the top are taken, kept beside another one, and left in every way. People and organisations
+ * share pages and names, and some employers are none.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,6 +25,20 @@ const labelled = join(import.meta.dirname, '..', 'titles', 'labelled')
 const WRITTEN = (
   parse(readFileSync(join(labelled, 'titles.dev.csv')), { columns: true }) as { title: string }[]
 ).map(({ title }) => title)
+const ORGANIZATIONS = [
+  ['Acme', 'acme'],
+  ['Acme GmbH', 'acme'],
+  ['Bolt', 'bolt'],
+  ['Bolt Labs', 'bolt-labs'],
+  ['Self-employed', null],
+  ['Stealth Startup', null],
+  ['Career Break', null],
+  ['Crane', null],
+  ['crane', null],
+  ['Delta', 'delta'],
+  ['Echo', 'echo'],
+  ['Echo (acquired by Delta)', null],
+] as const
 const AT_THE_TOP = ['CEO', 'CFO', 'COO', 'CTO', 'VP Sales', 'Director of Finance', 'Chairman']
 
 const anyPlainTitle = fc.oneof(
@@ -90,9 +105,15 @@ function eventsOf(careers: typeof anyWorld extends fc.Arbitrary<infer T> ? T : n
   const events = new Map<string, GivenEvent>()
   for (const [person, career] of careers.entries()) {
     for (const { event_type, organization, at, lagDays, current, previous } of career) {
+      const place = (person + organization) % ORGANIZATIONS.length
+      const [name, slug] = ORGANIZATIONS[place] ?? []
       const event = {
         profile_id: `person_${person}`,
-        organization_id: `org_${(person + organization) % 12}`,
+        person_full_name: `Person ${person % 150}`,
+        person_network_url: person % 3 === 0 ? `https://network.example/in/${person % 90}` : null,
+        organization_id: `org_${place}`,
+        organization_name: name ?? null,
+        organization_slug: slug ?? null,
         event_type,
         changed_at: new Date(at).toISOString(),
         detected_at: new Date(at + lagDays * DAY).toISOString(),
@@ -117,6 +138,12 @@ it(`pass all checks of a build: ${ROUNDS} times ${PEOPLE} careers`, async () => 
     const events = eventsOf(world)
     expect(events.length).toBeGreaterThan(PEOPLE)
     await insertEvents(warehouse, events)
+    const covered = ORGANIZATIONS.flatMap((_, place) => (place % 3 === 2 ? [] : [`org_${place}`]))
+    await warehouse.append('ops.coverage', {
+      organization_id: covered,
+      event_types: covered.map(() => 'joined,left,title_change'),
+      covered_to: covered.map(() => new Date(SEEN)),
+    })
     const built = buildModels(warehouse, { buildId: `round ${nth}`, builtAt: new Date(SEEN) })
     const failed = await built.then(
       () => [],
