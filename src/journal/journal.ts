@@ -14,6 +14,7 @@ import {
   openSync,
   rmSync,
   writeSync,
+  type NoParamCallback,
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -40,6 +41,7 @@ import {
 } from './seals.ts'
 
 const SEGMENT_BYTES = 256 * MIB
+const toDisk = promisify((file: number, done: NoParamCallback) => fdatasync(file, done))
 
 export interface Journal {
   readonly folder: string
@@ -218,7 +220,7 @@ class SegmentWriter implements JournalWriter {
     const { name, bytes, holdings } = segment
     const mark = markLine({ segment: name, bytes, held: holdings.held() })
     try {
-      await promisify(fdatasync)(segment.file)
+      await toDisk(segment.file)
       segment.durable = bytes
       writeDurableOffset(this.#folder, name, mark)
     } catch (error) {

@@ -95,11 +95,32 @@ export function coverageReport(
   filters: Filters | undefined = wanted?.filters,
 ): CoverageReport {
   const history = { ...inQuestion(past, filters), question: filtersText(filters) }
+  const { question, coverage, seen, quarantined } = history
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
+  // The organisations of a batch share their intervals (src/journal/history.ts).
+  const known = new Map<readonly CoveredInterval[], CoveredTime>()
+  const timeOf = (intervals: readonly CoveredInterval[]) => {
+    const time = known.get(intervals) ?? coveredTime(intervals, wanted, nowMs)
+    known.set(intervals, time)
+    return time
+  }
   return totalled(
-    [...names].map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs)),
+    [...names].map(([organizationId, askedAs]) => {
+      const { total: events = 0, lastAt = null } = seen.get(organizationId) ?? {}
+      return {
+        question,
+        organizationId,
+        askedAs,
+        ...timeOf(coverage.get(organizationId) ?? NOTHING_READ),
+        events,
+        lastEventAt: events === 0 ? null : lastAt,
+        quarantined: quarantined.get(organizationId) ?? null,
+      }
+    }),
   )
 }
+
+const NOTHING_READ: readonly CoveredInterval[] = []
 
 function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
   const organizations = all.toSorted(
@@ -167,14 +188,13 @@ interface AskedHistory extends PlanHistory {
   readonly question: string
 }
 
-function organizationCoverage(
-  organizationId: string,
-  askedAs: string,
+type CoveredTime = Pick<OrganizationCoverage, 'from' | 'watermark' | 'confirmedTo' | 'unread'>
+
+function coveredTime(
+  intervals: readonly CoveredInterval[],
   wanted: Wanted | null,
-  { question, coverage, seen, quarantined }: AskedHistory,
   nowMs: number,
-): OrganizationCoverage {
-  const intervals = coverage.get(organizationId) ?? []
+): CoveredTime {
   const types = wanted?.eventTypes ?? typesOf(intervals)
   const coveredIn = (among: readonly CoveredInterval[]) =>
     types.map((type) => coverageOf(type, among))
@@ -188,19 +208,12 @@ function organizationCoverage(
       return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
     })
   })
-  const { total = 0, lastAt = null } = seen.get(organizationId) ?? {}
   return {
-    question,
-    organizationId,
-    askedAs,
     // No instant is 0, so 0 stands for a missing one.
     from: Math.max(...byType.map(([first]) => first?.from ?? 0)) || null,
     watermark: Math.min(...byType.map(endOf)) || null,
     confirmedTo: Math.min(...confirmed.map(endOf)) || null,
     unread: joinTypes(unread),
-    events: total,
-    lastEventAt: total === 0 ? null : lastAt,
-    quarantined: quarantined.get(organizationId) ?? null,
   }
 }
 

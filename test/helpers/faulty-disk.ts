@@ -5,7 +5,6 @@
 
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
 const HEALTHY = {
@@ -67,10 +66,10 @@ export function useFaultyDisk(): void {
       throw systemError(disk.folderSyncFails, 'fsync')
     real.fsyncSync(file)
   }
-  async function fdatasync(file: number): Promise<void> {
+  function fdatasync(file: number, done: fs.NoParamCallback): void {
     disk.syncs += 1
-    if (disk.syncFails !== null) throw systemError(disk.syncFails, 'fdatasync')
-    await promisify(real.fdatasync)(file)
+    if (disk.syncFails === null) real.fdatasync(file, done)
+    else process.nextTick(done, systemError(disk.syncFails, 'fdatasync'))
   }
   const failing =
     <A extends unknown[]>(
@@ -86,9 +85,7 @@ export function useFaultyDisk(): void {
   replaceBuiltins(fs, {
     writeSync: writeSync as typeof fs.writeSync,
     fsyncSync,
-    fdatasync: Object.assign(real.fdatasync.bind(fs), {
-      [promisify.custom]: fdatasync,
-    }) as unknown as typeof fs.fdatasync,
+    fdatasync: fdatasync as typeof fs.fdatasync,
     renameSync: failing(() => disk.renameFails, 'rename', real.renameSync),
     linkSync: failing(() => disk.linkFails, 'link', real.linkSync),
     ftruncateSync: failing(() => disk.truncateFails, 'ftruncate', real.ftruncateSync),

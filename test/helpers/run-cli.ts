@@ -153,6 +153,10 @@ export function done(result: CliResult): CliResult {
 /** The key that a test's simulator accepts; `/`, `+` and `=` look different in each encoding. */
 export const KEY = 'canary+key/for=tests-5f2c9d'
 
+/** The NODE_OPTIONS of a process whose clock is this far ahead of this machine's. */
+export const clockAhead = (ms: number) =>
+  `--import=data:text/javascript,const{now}=Date;Date.now=()=>now.call(Date)%2B(${ms})`
+
 /** A service, a list of its organisations, a pipeline that reads it, and a data directory. */
 export type Site = Awaited<ReturnType<typeof openSite>>
 

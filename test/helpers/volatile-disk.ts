@@ -16,7 +16,7 @@
 
 import fs from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { promisify } from 'node:util'
+import { callbackify } from 'node:util'
 import type { Random } from '../../src/simulator/random.ts'
 import { replaceBuiltins, systemError } from './faulty-disk.ts'
 
@@ -333,13 +333,13 @@ export function useVolatileDisk(): VolatileDisk {
     return file
   }
   const asyncSync = (call: typeof fs.fsync) => {
-    const instead = async (file: number) => {
-      if (!disk.holds(file)) return promisify(call)(file)
+    const held = callbackify(async (file: number) => {
       await disk.syncTakes()
-      return disk.sync(file)
-    }
-    // The code syncs only through promises.
-    return Object.assign(call.bind(fs), { [promisify.custom]: instead }) as typeof fs.fsync
+      disk.sync(file)
+    })
+    const instead = (file: number, done: fs.NoParamCallback) =>
+      disk.holds(file) ? held(file, done) : call(file, done)
+    return instead as typeof fs.fsync
   }
   const syncing = (call: typeof fs.fsyncSync) => onFile(call, (file) => disk.sync(file))
 

@@ -51,7 +51,7 @@ def clickhouse(place: Place) -> Reader:
     return read
 
 
-def spark(place: Place) -> Reader:
+def spark_session(place: Place):
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
@@ -80,6 +80,11 @@ def spark(place: Place) -> Reader:
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def spark(place: Place) -> Reader:
+    session = spark_session(place)
 
     def read(table: str) -> pa.Table:
         return session.read.format("delta").load(place.table(table).replace("s3://", "s3a://")).toArrow()
@@ -107,6 +112,37 @@ def duckdb_views(place: Place) -> Reader:
     return read
 
 
+def pandas_files(place: Place) -> Reader:
+    import pandas as pd
+
+    return lambda table: pa.Table.from_pandas(pd.read_parquet(place.current(table)), preserve_index=False)
+
+
+def pyarrow_files(place: Place) -> Reader:
+    import pyarrow.dataset as ds
+
+    return lambda table: ds.dataset(place.current(table), format="parquet").to_table()
+
+
+def polars_files(place: Place) -> Reader:
+    import polars as pl
+
+    return lambda table: pl.scan_parquet(f"{place.current(table)}/*.parquet").collect().to_arrow()
+
+
+def duckdb_files(place: Place) -> Reader:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("set timezone = 'UTC'")
+    return lambda table: connection.sql(f"from read_parquet('{place.current(table)}/*.parquet')").to_arrow_table()
+
+
+def spark_files(place: Place) -> Reader:
+    session = spark_session(place)
+    return lambda table: session.read.parquet(place.current(table)).toArrow()
+
+
 def load_httpfs(connection) -> None:
     """From the package duckdb-extension-httpfs if installed; otherwise DuckDB downloads it."""
     if find_spec("duckdb_extension_httpfs") is None:
@@ -124,4 +160,13 @@ ENGINES = {
     "clickhouse": ("chdb", clickhouse),
     "duckdb": ("duckdb", duckdb_views),
     "spark": ("pyspark", spark),
+}
+
+# The same for engines that read the plain files of current/, in a folder only.
+ENGINES_OF_FILES = {
+    "pandas-files": ("pandas", pandas_files),
+    "pyarrow-files": ("pyarrow", pyarrow_files),
+    "polars-files": ("polars", polars_files),
+    "duckdb-files": ("duckdb", duckdb_files),
+    "spark-files": ("pyspark", spark_files),
 }

@@ -14,7 +14,8 @@ import { realClock } from '../../src/support/clock.ts'
 import { MINUTE } from '../../src/support/units.ts'
 import { realBucket, realServer, type S3Target } from '../helpers/s3-client.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { publishMadeNights, publishRealNights } from './nights.ts'
+import { rounds } from '../helpers/tier.ts'
+import { publishMadeNights, publishNightsInAFolder, publishRealNights } from './nights.ts'
 
 const PYTHON = process.env['JOBTIDE_LAKE_PYTHON']
 const NO_S3 = realServer('ENDPOINT') === ''
@@ -26,6 +27,11 @@ const ENGINES = (
 ).split(' ')
 /** The engines that read the Delta log, because made-up tables have no views.sql. */
 const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
+const FILE_ENGINES =
+  process.env['JOBTIDE_LAKE_ENGINES'] === undefined
+    ? ['pandas-files', 'pyarrow-files', 'polars-files', 'duckdb-files', 'spark-files']
+    : []
+const NIGHTS = rounds('JOBTIDE_LAKE_NIGHTS', 3, 30)
 const TIMEOUT_MS = 30 * MINUTE
 
 /** The results of the engines for all tables: each line ends with `equal`, or with the difference. */
@@ -71,6 +77,18 @@ describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, 
     await publishMadeNights(await openStore(folder, { clock: realClock }))
     const lines = await readWith([folder, ...ENGINES_OF_LOG])
     expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
+  })
+
+  it(`read every table of ${NIGHTS} nights with late events and corrections from a folder, row for row as in the warehouse`, async () => {
+    const site = await publishNightsInAFolder(NIGHTS)
+    const folder = join(site.dataDir, 'snapshots')
+    const store = await openStore(folder, { clock: realClock, access: 'read' })
+    const tables = (await readCurrent(store))?.manifest.tables ?? []
+    expect(tables.length).toBeGreaterThan(40)
+    const engines = [...ENGINES, ...FILE_ENGINES]
+    const warehouse = ['--warehouse', join(site.dataDir, 'jobtide.duckdb')]
+    const lines = await readWith([folder, ...engines, ...warehouse])
+    expect(lines).toHaveLength(tables.length * (engines.length + 1))
   })
 
   it.skipIf(NO_S3)('read the same 2 tables from S3', async () => {

@@ -1,10 +1,11 @@
 /** The tables that other engines read: many nights of made-up tables, and two nights of the real ones. */
 
+import { expect } from 'vitest'
 import { syncDeltaLogs } from '../../src/publish/delta.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
-import { done, openSite, type Site } from '../helpers/run-cli.ts'
+import { clockAhead, done, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { MadeLake, YOUNG_COLUMN, putPointer } from '../publish/delta/made-lake.ts'
@@ -52,5 +53,26 @@ export async function publishRealNights(
     done(await site.run(run, { env }))
     site.advance(DAY)
   }
+  return site
+}
+
+/**
+ * Runs the command line for these nights up to today, by its own clock and the service's. Of the world's events some are
+ * detected months late, and some are corrected after the first night.
+ */
+export async function publishNightsInAFolder(nights: number): Promise<Site> {
+  const site = await openSite(WORLD)
+  for (let ago = nights - 1; ago >= 0; ago -= 1) {
+    const aheadMs = -ago * DAY
+    site.advance(ago === nights - 1 ? aheadMs : DAY)
+    done(await site.run(['run', site.pipeline], { env: { NODE_OPTIONS: clockAhead(aheadMs) } }))
+  }
+  const [{ late, corrected } = { late: 0, corrected: 0 }] = await site.query<
+    Readonly<Record<'late' | 'corrected', number>>
+  >(`select (select count(*) from job_change_events
+      where detected_at > current_date - interval '${nights} days' and changed_at < detected_at - interval '90 days') as late,
+    (select count(*) from event_corrections) as corrected`)
+  expect(late).toBeGreaterThan(0)
+  expect(corrected).toBeGreaterThan(0)
   return site
 }

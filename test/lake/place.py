@@ -47,6 +47,10 @@ class Place:
         """The address of a table: a path, or s3://…."""
         return f"{self.root}/tables/{name}"
 
+    def current(self, name: str) -> str:
+        """The folder of a table's plain files."""
+        return f"{self.root}/current/{name}"
+
     def open(self, key: str):
         return self._files.open_input_file(key)
 

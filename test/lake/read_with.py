@@ -6,8 +6,8 @@ log, and with --warehouse those of the warehouse that was published.
     python read_with.py FOLDER [ENGINE …]
     python read_with.py s3://BUCKET/PREFIX --endpoint http://HOST:PORT [ENGINE …]
 
-Engines: delta-rs, polars, clickhouse and spark, through the Delta log; duckdb, through views.sql. Default: those that are
-installed. S3 takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION. The script prints a line for each engine and
+Engines: delta-rs, polars, clickhouse and spark, through the Delta log; duckdb, through views.sql; pandas-files,
+pyarrow-files, polars-files, duckdb-files and spark-files, through current/ of a folder. Default: those that are installed. S3 takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION. The script prints a line for each engine and
 table, and exits with 1 if one differs. The README.md in this folder says what to install.
 """
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.dont_write_bytecode = True  # Leaves no cache next to the sources.
-from engines import ENGINES, Reader  # noqa: E402
+from engines import ENGINES, ENGINES_OF_FILES, Reader  # noqa: E402
 from place import Place  # noqa: E402
 
 TYPES = {
@@ -42,15 +42,16 @@ TYPES = {
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("address", help="where latest.json is: a folder or s3://bucket/prefix")
-    arguments.add_argument("engines", nargs="*", metavar="engine", help=" ".join(ENGINES))
+    arguments.add_argument("engines", nargs="*", metavar="engine", help=" ".join(ENGINES | ENGINES_OF_FILES))
     arguments.add_argument("--endpoint", help="the S3 server: http(s)://host[:port]")
     arguments.add_argument("--warehouse", type=os.path.abspath, help="the DuckDB file that was published: its rows are expected")
     given = arguments.parse_intermixed_args()
     if given.address.startswith("s3://") != (given.endpoint is not None):
         arguments.error("an address on s3:// needs --endpoint; a folder takes none")
     place = Place(given.address, given.endpoint)
-    named = given.engines or [name for name, (module, _) in ENGINES.items() if find_spec(module)]
-    readers = [(name, ENGINES[name][1](place)) for name in named]
+    engines = ENGINES | (ENGINES_OF_FILES if given.endpoint is None else {})
+    named = given.engines or [name for name, (module, _) in engines.items() if find_spec(module)]
+    readers = [(name, engines[name][1](place)) for name in named]
     different = 0
     for table in place.manifest()["tables"]:
         expected = rows_of_files(place, table)
@@ -69,7 +70,7 @@ def main() -> int:
 def report(name: str, table: dict, expected: pa.Table, problem: str | None, seconds: float = 0) -> bool:
     """Prints a line. Returns whether there was a problem."""
     verdict = "equal" if problem is None else f"DIFFERENT: {problem}"
-    print(f"{name:<10} {table['name']:<28} {expected.num_rows:>9,} rows {seconds:>6.1f} s  {verdict}", flush=True)
+    print(f"{name:<13} {table['name']:<28} {expected.num_rows:>9,} rows {seconds:>6.1f} s  {verdict}", flush=True)
     return problem is not None
 
 

@@ -25,6 +25,7 @@ const TITLES = [
   'VP Sales',
   'Interim VP Sales',
   'Chief Revenue Officer',
+  'Chief Revenue Officer & VP Sales',
   'Chairman',
   'Account Executive',
   'Board Member',

@@ -124,7 +124,8 @@ function seatRow(time: Time, changes: readonly Change[]): [string, Record<string
       held_from_at: began?.at ?? null,
       held_until_at: ended?.at ?? null,
       began_by: began?.change ?? null,
-      ended_by: ended?.change ?? null,
+      // Who arrives in another seat has moved out of the one that they had kept.
+      ended_by: ended?.change === 'arrived' ? 'moved' : (ended?.change ?? null),
       is_vacated: time.isVacated,
       is_current: (began === null || hasHappened(began)) && !isOver && of(time).is_there,
     },
@@ -169,7 +170,8 @@ function withKeptSeats(changes: readonly Change[]): Change[] {
       seat: isBack ? null : one.seat,
       previous: keeps === null ? one.previous : null,
       kept: isBack ? kept0 : keeps,
-      released: !isBack && keeps !== kept0 ? kept0 : null,
+      released:
+        isBack || [keeps, one.seat?.name, one.previous?.name].includes(kept0 ?? '') ? null : kept0,
     }
   })
 }

@@ -11,7 +11,7 @@ import { seededRandom } from '../../src/simulator/random.ts'
 import type { Fault } from '../../src/simulator/faults.ts'
 import { worldSightings } from '../../src/simulator/world.ts'
 import { DAY, HOUR, MIB, SECOND } from '../../src/support/units.ts'
-import { done, openSite, worldOf, type RunningCli } from '../helpers/run-cli.ts'
+import { clockAhead, done, openSite, worldOf, type RunningCli } from '../helpers/run-cli.ts'
 
 const NIGHTS = Number(process.env['JOBTIDE_SOAK_NIGHTS'] ?? 60)
 const EVERY_FIFTH = 5
@@ -72,10 +72,6 @@ function contentOf(folder: string) {
   const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
   return { paths, files: paths.length, bytes }
 }
-
-/** A process whose clock is this far ahead of this machine's. */
-const clockAhead = (ms: number) =>
-  `--import=data:text/javascript,const{now}=Date;Date.now=()=>now.call(Date)%2B(${ms})`
 
 it(`${NIGHTS} nights, every fifth with faults and a kill: memory, handles, files and disk stay flat, no event is lost`, async () => {
   const site = await openSite(WORLD)

@@ -275,7 +275,15 @@ select
     case when kept.kept_seat is null then seated.previous_seat end as previous_seat,
     case when kept.kept_seat is null then seated.previous_is_interim end as previous_is_interim,
     case when kept.is_back then seated.seat else kept.kept_seat end as kept_seat,
-    case when not kept.is_back and kept.kept_seat is distinct from kept.kept_before then kept.kept_before end as released_seat,
+    -- A change that names the kept seat itself, as the new or the previous one, does not release it as well.
+    case
+        when
+            not kept.is_back
+            and kept.kept_before is distinct from kept.kept_seat
+            and kept.kept_before is distinct from seated.seat
+            and kept.kept_before is distinct from seated.previous_seat
+            then kept.kept_before
+    end as released_seat,
     seated.other_organization_id,
     seated.other_organization_name,
     seated.detected_at,

@@ -1,11 +1,12 @@
--- grain: One row per person who left a seat at the top and successor: one permanent, one interim.
--- key: ended_event_key, successor_is_interim
+-- grain: One row per seat at the top that a person left, and successor: one permanent, one interim.
+-- key: ended_event_key, seat, successor_is_interim
 -- purpose: Who followed whom in a seat, and how long it was empty between them.
 -- incremental_by: organization_id
 -- note: Each newcomer follows the person who left last among those without a successor, at most 365 days before: a seat that
 -- note: stays empty for longer was abolished, or filled unseen. So a vacancy that is never filled makes no later vacancy
 -- note: longer, as it would in a queue. A newcomer can arrive up to 31 days before the person they follow leaves, for a
 -- note: handover, or because only months are known, if that departure is nearer than the last one before.
+-- note: A person who held two seats can leave both by one event.
 -- note: Permanent and interim holders are matched separately: an interim holder fills a seat for the time being, and does not
 -- note: replace a permanent successor.
 -- columns:

@@ -22,7 +22,7 @@
 --   held_from_at: When it began, UTC; null when not seen.
 --   held_until_at: When it ended, UTC; null when not seen.
 --   began_by: arrived, promoted, moved or stepped_down, as in executive_changes; null when not seen.
---   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; null when not seen.
+--   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; moved for a kept seat that an arrival in another ends; null when not seen.
 --   began_event_key: event_key of the change by which it began; null when not seen.
 --   ended_event_key: event_key of the change by which it ended; null when not seen.
 --   is_vacated: Whether the person left the seat, rather than going from interim to permanent in it; null when no end was seen.
@@ -44,6 +44,7 @@ sides as (
         seat,
         is_interim,
         0 as ends,
+        cast(null as string) as ended_by,
         kept_seat,
         cast(null as boolean) as is_vacated
     from executive_events
@@ -62,6 +63,7 @@ sides as (
         case when change = 'departed' then seat else previous_seat end as seat,
         case when change = 'departed' then is_interim else previous_is_interim end as is_interim,
         1 as ends,
+        change as ended_by,
         kept_seat,
         change = 'departed' or seat is distinct from previous_seat as is_vacated
     from executive_events
@@ -81,6 +83,7 @@ sides as (
         released_seat as seat,
         false as is_interim,
         1 as ends,
+        case when change = 'arrived' then 'moved' else change end as ended_by,
         kept_seat,
         true as is_vacated
     from executive_events
@@ -101,11 +104,12 @@ neighbours as (
         seat,
         is_interim,
         ends,
+        ended_by,
         is_vacated,
         coalesce(lag(ends) over sequence, 1) as ends_before,
         coalesce(lead(ends) over sequence, 0) as next_ends,
         lead(event_key) over sequence as next_event_key,
-        lead(change) over sequence as next_change,
+        lead(ended_by) over sequence as next_ended_by,
         lead(changed_at) over sequence as next_at,
         lead(is_vacated) over sequence as next_is_vacated,
         coalesce(max(case when kept_seat is null and utc_date(changed_at) <= as_of.as_of_on then 1 else 0 end) over later, 0) = 0
@@ -136,7 +140,7 @@ select
     case when sides.ends = 0 then sides.changed_at end as held_from_at,
     case when sides.ends = 1 then sides.changed_at when sides.next_ends = 1 then sides.next_at end as held_until_at,
     case when sides.ends = 0 then sides.change end as began_by,
-    case when sides.ends = 1 then sides.change when sides.next_ends = 1 then sides.next_change end as ended_by,
+    case when sides.ends = 1 then sides.ended_by when sides.next_ends = 1 then sides.next_ended_by end as ended_by,
     case when sides.ends = 0 then sides.event_key end as began_event_key,
     case when sides.ends = 1 then sides.event_key when sides.next_ends = 1 then sides.next_event_key end as ended_event_key,
     case when sides.ends = 1 then sides.is_vacated when sides.next_ends = 1 then sides.next_is_vacated end as is_vacated,

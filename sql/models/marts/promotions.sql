@@ -1,5 +1,5 @@
 -- grain: One row per promotion: one change of title at one organisation that is clearly a rise and was not taken back.
--- key: organization_id, promoted_at, profile_id, title
+-- key: organization_id, promoted_at, profile_id, event_key
 -- purpose: Who was promoted, from what to what, after how long, and by which rule.
 -- incremental_by: profile_id
 -- note: These are the rows of title_changes labelled promotion (src/titles/compare.ts decides the label), without flips. Less

@@ -1,0 +1,25 @@
+-- question: In which fields of work does an organisation lose the most people, and was it more than the year before?
+-- parameter: organization: its organization_id, or its name
+-- parameter: level = all: a level, such as director
+-- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)
+select
+    function,
+    month_start_on as to_month,
+    leavers,
+    round(headcount) as headcount,
+    round(attrition_rate, 3) as rate,
+    round(attrition_min, 3) as rate_min,
+    round(attrition_max, 3) as rate_max,
+    round(attrition_rate_year_before, 3) as year_before,
+    grade,
+    doubts
+from attrition
+where
+    organization_id = getvariable('organization')
+    and level = getvariable('level')
+    and month_start_on = (
+        select max(last.month_start_on)
+        from attrition as last
+        where last.organization_id = getvariable('organization')
+    )
+order by function <> 'all', leavers desc, function
