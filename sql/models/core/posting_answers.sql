@@ -1,4 +1,4 @@
--- grain: One row per answer about a job posting, from the first answer that shows it.
+-- grain: One row per answer about a job posting, starting with the first answer that shows it.
 -- key: request_id
 -- kind: view
 -- purpose: The content of job postings as received, the source of the posting tables.

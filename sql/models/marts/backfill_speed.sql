@@ -20,9 +20,9 @@
 --   filled_share: Share of the vacancies that is filled within longest_days, 0 to 1, as estimated from all.
 --   filled_share_90_days: Share of the vacancies that is filled within 90 days; null where none was followed that long.
 --   filled_share_180_days: Share of the vacancies that is filled within 180 days; null where none was followed that long.
---   days_p25: 25 of 100 filled vacancies are filled within this many days; null where none is filled.
---   days_median: Half of the filled vacancies are filled within this many days.
---   days_p75: 75 of 100 filled vacancies are filled within this many days.
+--   days_p25: 25 of 100 filled vacancies were filled within this many days; null where none was filled.
+--   days_median: Half of the filled vacancies were filled within this many days.
+--   days_p75: 75 of 100 filled vacancies were filled within this many days.
 --   days_to_half_filled: Days after which half of all vacancies are filled; null where fewer than half ever are.
 with
 

@@ -38,7 +38,7 @@
 --   came_from_level: Level of came_from_title, as for level; null when no leaving is linked.
 --   gap_days: Calendar days from the linked leaving to this joining, -31 to 180; null when no leaving is linked.
 --   is_direct: True where gap_days is at most 31; null when no leaving is linked.
---   direction: up, down or sideways in level from came_from_level to level, or unknown; null when no leaving is linked.
+--   direction: up, down or sideways from came_from_level to level, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
 --   known_at: When the service first knew of the joining, UTC, whatever corrections followed; for a return to the organisation, also of the leaving before it.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.

@@ -42,7 +42,7 @@
 --   went_to_level: Level of went_to_title, as for level; null when no joining is linked.
 --   gap_days: Calendar days from this leaving to the linked joining, -31 to 180; null when no joining is linked.
 --   is_direct: True where gap_days is at most 31; null when no joining is linked.
---   direction: up, down or sideways in level from level to went_to_level, or unknown; null when no joining is linked.
+--   direction: up, down or sideways from level to went_to_level, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
 --   known_at: When the service first knew of the leaving, UTC, whatever corrections followed.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
