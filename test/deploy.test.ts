@@ -27,12 +27,19 @@ it('the YAML files have no error', () => {
   expect(documents.flatMap(({ errors }) => errors)).toEqual([])
 })
 
-it('none retries what a retry cannot fix: usage, key, budget, a failed check, a damaged file', () => {
-  const { usage, refused, budget, checkFailed, storage } = EXIT
-  const codes = [usage, refused, budget, checkFailed, storage].join(', ')
+it('none retries what a retry cannot fix, such as a bug, a key or a refused publish', () => {
+  const { defect, usage, refused, budget, checkFailed, publishFailed, storage } = EXIT
+  const codes = [defect, usage, refused, budget, checkFailed, publishFailed, storage]
+  const list = codes.join(', ')
   for (const name of ['airflow/jobtide_nightly.py', 'dagster/jobtide_nightly.py'])
-    expect(read(name)).toContain(`NO_RETRY = (${codes})`)
-  expect(read('kubernetes/cronjob.yaml')).toContain(`values: [${codes}]`)
+    expect(read(name)).toContain(`NO_RETRY = (${list})`)
+  expect(read('kubernetes/cronjob.yaml')).toContain(`values: [${list}]`)
+  expect(read('systemd/jobtide@.service')).toContain(
+    `RestartPreventExitStatus=${codes.join(' ')}\n`,
+  )
+  expect(read('README.md').replaceAll(/\s+/g, ' ')).toContain(
+    `Codes ${codes.slice(0, -1).join(', ')} and ${storage} need you, so these examples do not retry them.`,
+  )
 })
 
 function allOf(text: string) {

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from airflow.decorators import dag, task
 
-# What a retry cannot fix: configuration, key, budget, a failed check, a damaged file.
-NO_RETRY = (2, 3, 4, 6, 9)
+# What a retry cannot fix: a bug, configuration, key, budget, a failed check, a refused publish, a damaged file.
+NO_RETRY = (1, 2, 3, 4, 6, 7, 9)
 
 
 @dag(

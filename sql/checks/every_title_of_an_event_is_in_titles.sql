@@ -1,4 +1,4 @@
--- Otherwise stg_job_change_events would call a title unknown that was never read.
+-- Otherwise stg_job_change_events would show a title that was never read as unknown.
 select events.event_key, events.ladder, events.title
 from stint_events as events
 left join titles on titles.ladder = events.ladder and titles.title = events.title

@@ -1,4 +1,5 @@
--- talent_flows divides by these: no organisation loses more people to others than left it, or gains more than joined it.
+-- talent_flows divides by all leavings and joinings: no organisation loses more people to others than left it, or gains more
+-- than joined it.
 with
 
 moved as (

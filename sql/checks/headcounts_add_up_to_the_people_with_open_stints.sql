@@ -1,5 +1,5 @@
 -- The sum of all changes of a headcount is the number of people who are certainly there: those with an open stint of a main job
--- who did not join elsewhere since.
+-- who have not joined elsewhere since.
 with
 
 changes as (

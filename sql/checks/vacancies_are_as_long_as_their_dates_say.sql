@@ -1,4 +1,4 @@
--- The vacancies in time_to_backfill, backfill_speed and executive_changes.
+-- The check covers the vacancies in time_to_backfill, backfill_speed and executive_changes.
 select left_event_key as event_key, days_to_backfill as days, days_to_backfill_min as days_min, days_to_backfill_max as days_max
 from filled_vacancies
 where

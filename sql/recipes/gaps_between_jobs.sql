@@ -1,4 +1,4 @@
--- question: How long do people who leave an organisation go between jobs?
+-- question: How long are people between jobs after they leave an organisation?
 -- parameter: organization: its organization_id, or its name
 select
     count(*) as moves,

@@ -154,7 +154,7 @@ function billFacts({ pipeline, requestsPerSecond }: Job, plan: Plan, range: Bill
     const price = countText(CREDITS_PER_PAGE * batches, 'credit')
     return facts({
       bill: 'not known: none of these organisations has been read before',
-      price: `${price} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
+      price: `${price} if each batch has 1 to 50 events, ${CREDITS_PER_PAGE} more for each further 50`,
       'to know it': toKnow,
     })
   }

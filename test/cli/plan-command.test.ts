@@ -56,7 +56,7 @@ describe('plan', () => {
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
     expect(text).toMatch(/^bill +not known: none of these organisations has been read before$/m)
     expect(text).toMatch(
-      /^price +40 credits where each batch has an event, 10 more for each 50 beyond/m,
+      /^price +40 credits if each batch has 1 to 50 events, 10 more for each further 50$/m,
     )
     expect(text).toMatch(
       /jobtide plan nightly --sample 3: reads 3 of the batches, and keeps them$/m,

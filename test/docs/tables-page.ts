@@ -5,9 +5,9 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 
 const HEAD = `# Tables
 
-This page shows what a row and a column of each table is. \`npx jobtide models\` prints the same with rows and lineage.
-\`npx jobtide models --html tables.html\` makes a page that you can search. [Endpoints](endpoints.md) have their own
-tables. Times are UTC. Columns that end in \`_at\` are instants, those in \`_on\` are dates.
+This page says what a row and each column of every table mean. \`npx jobtide models\` adds row counts and lineage.
+\`npx jobtide models --html tables.html\` makes a page that you can search. [Other endpoints](endpoints.md) have their
+own tables. Times are UTC. Columns that end in \`_at\` are instants, those in \`_on\` are dates.
 
 The page is made from the headers of the models and the comments of the schema: do not edit it by hand.
 `

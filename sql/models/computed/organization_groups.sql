@@ -3,8 +3,8 @@
 -- tier: detail
 -- purpose: Which organisations count as one company, and from when until when, as config/organization-groups.yaml says.
 -- columns:
---   organization_id: The service’s stable id of the organisation.
---   organization_group: The name of its group.
---   kind: How it belongs to the group: main, alias, rename, acquisition or spin-off.
---   from_at: When its first day in the group begins, UTC; null where it was always a member.
---   to_at: When its last day in the group begins, UTC; null where it is still a member.
+--   organization_id: The service's stable id of the organisation.
+--   organization_group: The name of the group.
+--   kind: How the organisation belongs to the group: main, alias, rename, acquisition or spin-off.
+--   from_at: When the organisation's first day in the group begins, UTC; null where it was always a member.
+--   to_at: When the organisation's last day in the group begins, UTC; null where it is still a member.

@@ -3,5 +3,5 @@
 -- tier: detail
 -- purpose: The ladder of config/ladders.yaml that applies to each organisation; all others use the standard one.
 -- columns:
---   organization_id: The service’s stable id of the organisation.
---   ladder: The name of its ladder.
+--   organization_id: The service's stable id of the organisation.
+--   ladder: The name of the organisation's ladder.

@@ -4,8 +4,8 @@
 -- purpose: The kind of change from the first title to the second, and how sure that is.
 -- columns:
 --   ladder: The ladder that reads both titles: standard, or the name of one in config/ladders.yaml.
---   previous_title: The title before as written.
---   title: The title after as written.
+--   previous_title: The previous title as written.
+--   title: The new title as written.
 --   label: promotion, demotion, lateral, retitle, or unclassified where the titles do not say.
 --   rule: The rule that decided the label.
 --   confidence: How likely the label is right, 0 to 1; 0 when unclassified.

@@ -10,12 +10,12 @@
 --   is_management: Whether the title manages people; null when unknown.
 --   function: Field of work: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other when the title names none, unknown when it is not understood.
 --   core: The role without level, team and place, in English words where known; null when none is seen.
---   office: The office, where level is cxo: the same for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
+--   office: The office, where level is cxo: one for CEO, President & CEO and Interim CEO, another for Deputy CEO, and another for CEO, EMEA; null otherwise.
 --   is_interim: Whether the post is held for the time being: interim, acting.
---   is_side_role: Whether it is a role alongside a main job: board member, outside adviser, investor, mentor, volunteer.
---   is_advisory: Whether it may be outside advice: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
---   is_end_marker: Whether it says that the job or career is over, or that the person has no job, and names no other main job: Retired, Former CFO, Open to work.
---   is_seat_of_staff: Whether it is a side role that only the staff of the organisation can have: on its works council, or of a union.
+--   is_side_role: Whether the title is a role alongside a main job: board member, outside adviser, investor, mentor, volunteer.
+--   is_advisory: Whether the title may be outside advice: a side role such as Advisor, or a title such as Technical Advisor that may be a job.
+--   is_end_marker: Whether the title says that the job or career is over, or that the person has no job, and names no other main job: Retired, Former CFO, Open to work.
+--   is_seat_of_staff: Whether the title is a side role that only the staff of the organisation can have: on its works council, or of a union.
 --   is_held_beside: Whether people hold such a job alongside another one: part-time, as a guest, on loan, in the reserve.
 --   rule: The rule that decided the level.
 --   confidence: How likely the level is right, 0 to 1; 0 when unknown.

@@ -5,4 +5,4 @@
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined.
---   is_transfer: True where it is a deal, false where people changed jobs.
+--   is_transfer: True where the moves are a deal, false where people changed jobs.

@@ -44,7 +44,7 @@
 --   part: The role of the event in the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it, not a leaving), role_start (joined while there), role_end (left while another role continues, or taken back), repeat (reported before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   event_type: The effect of the event on the track: joined, left, title_change, or nothing, as in ambiguous_facts.
---   changed_at: When the change took effect, UTC, never before the event before it; see ambiguous_facts.
+--   changed_at: When the change took effect, UTC, never earlier than the previous event; see ambiguous_facts.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days from the change to its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.

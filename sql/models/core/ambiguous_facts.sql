@@ -36,13 +36,13 @@
 --   organization_id: The service's stable id of the organisation.
 --   position: 1 for the first event of the track, then 2, 3, …
 --   event_type: The effect of the event on the track: joined, left, title_change, or nothing.
---   changed_at: When the change took effect, UTC, never before that of the position before: for a leaving known to the month, the day of the joining in it.
+--   changed_at: When the change took effect, UTC, never earlier than that of the previous position: for a leaving known to the month, the day of the joining in it.
 --   title: The title after the change as written; for left, the title that was left.
 --   previous_title: The title before a change of title in the track as written; null for other events.
---   is_turn: Whether it is a change of title that joins or leaves the main job or the side role.
---   fact: The number of the joining or leaving that it reports; null for a change of title.
---   is_first_saying: Whether it is the first event that reports its fact; true for a change of title.
---   counts: Whether it is the event that counts among those that report its fact; true for a change of title.
+--   is_turn: Whether the event is a change of title that joins or leaves the main job or the side role.
+--   fact: The number of the joining or leaving that the event reports; null for a change of title.
+--   is_first_saying: Whether the event is the first that reports its fact; true for a change of title.
+--   counts: Whether the event counts among all events that report its fact; true for a change of title.
 with
 
 -- Only a few of all titles.

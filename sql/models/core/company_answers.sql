@@ -10,29 +10,29 @@
 --   company: The page asked for: the last part of its address, in lower case.
 --   subject: The subject of the request, as the list spells it.
 --   is_found: False where the service says that no such page exists.
---   received_at: When it was received, UTC.
---   answer: Its position among the answers about this company, from 1, the oldest first.
---   answers: How many there are.
---   first_asked_at: When the first of them was received, UTC.
+--   received_at: When the answer was received, UTC.
+--   answer: Position of the answer among all answers about this company, from 1, the oldest first.
+--   answers: The number of answers about this company.
+--   first_asked_at: When the first answer about this company was received, UTC.
 --   company_id: The network's own id, a number as text.
---   company_name: Its name.
+--   company_name: The company's name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
---   employees: The headcount on its page; null when the page shows none.
+--   employees: The headcount on the page; null when it shows none.
 --   followers: The number of followers; null when the page shows none.
 --   open_jobs: Openings that the page shows; null when it shows none.
---   industry: Its industry, as sent.
---   headquarters: Its headquarters, as sent.
+--   industry: The company's industry, as sent.
+--   headquarters: The company's headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded, as sent; null when not listed.
---   website: Its website.
+--   founded_year: The year the company was founded, as sent; null when not listed.
+--   website: The company's website.
 --   url: Address of the page.
 --   last_round_amount: The amount of the last funding round, as sent; null where the page names none.
---   last_round_on: Its date, as sent.
---   last_round_type: Its type, as sent.
+--   last_round_on: The date of the last funding round, as sent.
+--   last_round_type: The type of the last funding round, as sent.
 --   has_last_round: Whether the page names a last funding round.
---   is_newest_with_last_round: Whether it is the newest answer that names one.
---   is_newest_with_rounds: Whether it is the newest answer with the list of rounds, which is there only on request.
+--   is_newest_with_last_round: Whether the answer is the newest that names a last round.
+--   is_newest_with_rounds: Whether the answer is the newest with the list of rounds, which comes only on request.
 with
 
 said as (

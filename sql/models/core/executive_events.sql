@@ -12,11 +12,11 @@
 --   change: arrived, departed, promoted, moved or stepped_down; see executive_changes.
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
---   stint_number: The stint in which it happened.
---   changed_at: When it took effect, UTC. Often known to the month only: then it is the first of that month.
+--   stint_number: The stint in which the change happened.
+--   changed_at: When the change took effect, UTC. Often known to the month only: then it is the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
---   was_announced: Whether it was detected before it took effect. It stays true afterwards.
+--   was_announced: Whether the change was detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
@@ -25,14 +25,14 @@
 --   function: Field of work of title; other where it names none, unknown where it is not understood.
 --   seat: The seat that title names; null where it names none.
 --   is_interim: Whether title is held for the time being.
---   previous_title: The title before a change of title; null when not known.
+--   previous_title: The title before the change; null when not known or not a change of title.
 --   previous_level: Level of previous_title.
 --   previous_seat: The seat that previous_title names; null where it names none.
 --   previous_is_interim: Whether previous_title was held for the time being.
---   kept_seat: The seat that the person had before and keeps: they also hold another one, or hold one for the time being, or come back from that; null otherwise.
---   released_seat: The seat that they had kept until now, and leave with this change; null otherwise.
+--   kept_seat: The seat that the person had before and keeps, because they also take another or an interim one, or come back from an interim one; null otherwise.
+--   released_seat: The seat that the person had kept until now, and leaves with this change; null otherwise.
 --   other_organization_id: The origin of an arrival or the destination of a departure, where linked (see moves); null otherwise.
---   other_organization_name: Its name as written.
+--   other_organization_name: Name of that organisation as written.
 --   detected_at: When the service saw the change, UTC.
 --   first_seen_at: When the event was first received, UTC.
 with

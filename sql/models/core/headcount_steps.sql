@@ -2,12 +2,12 @@
 -- key: profile_id, organization_id, stint_number, month_start_on, function, level
 -- purpose: The changes of headcount other than joiners and leavers: unseen joinings and leavings, and changes of role.
 -- incremental_by: profile_id
--- note: Main jobs only. A person whose joining was not seen is certainly there from their first event on, and may have been
--- note: there before: since the stint before it ended, or else from the start. A person whose leaving was not seen, although a
--- note: later stint shows that they had left, is certainly there until the month of their last event, and may have been there
--- note: until that stint began. A person whose leaving was not seen, and who joined elsewhere after everything seen here
--- note: (uncertain_stints), is certainly there until the month of that joining, and may still be there. The time between two
--- note: stints counts to the first if neither the end of the one nor the start of the other was seen.
+-- note: Only main jobs count. A person whose joining was not seen is certainly there from their first event on, and may have
+-- note: been there before: since the stint before it ended, or else from the start. A person whose leaving was not seen,
+-- note: although a later stint shows that they had left, is certainly there until the month of their last event, and may have
+-- note: been there until that stint began. A person whose leaving was not seen, and who joined elsewhere after everything seen
+-- note: here (uncertain_stints), is certainly there until the month of that joining, and may still be there. The time between
+-- note: two stints counts to the first if neither the end of the one nor the start of the other was seen.
 -- note: A person has one role at a time: the one that the last step of title_steps led to, flips left out. A stint ends in its
 -- note: last role; a role that no step led to begins in the month in which the stint ends. A step outside the stint counts at
 -- note: its ends.
@@ -19,10 +19,10 @@
 --   month_start_on: First day of the month of the change, UTC.
 --   function: Field of work of the title; other where it names none, unknown where it is not understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   people: The change in the month of the number of people who are certainly there.
+--   people: The change of the month in the number of people who are certainly there.
 --   appeared: 1 where the person is certainly there from this month on, and may have been there before.
---   may_begin: 1 where the time begins in which the person may already have been there; none where they may have been there from the start.
---   may_stay: 1 where the time begins in which the person may still be there, -1 where it ends.
+--   may_begin: 1 in the month from which the person may already have been there; 0 where they may have been there from the start.
+--   may_stay: 1 in the month from which the person may still be there, -1 in the month in which that time ends.
 with
 
 spells as (

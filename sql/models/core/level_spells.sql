@@ -1,4 +1,4 @@
--- grain: One row per time at one level in a stint, whatever the titles; main jobs.
+-- grain: One row per unbroken time at one level in a stint of a main job, whatever the titles.
 -- key: profile_id, organization_id, stint_number, level_number
 -- incremental_by: profile_id
 -- purpose: How long each person was at a level, and what followed: the input of promotion_wait_counts.
@@ -9,11 +9,11 @@
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   level_number: 1 for the first level of the stint, then 2, 3, …
 --   level: The level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   started_on: First day of the month in which it began; null where its start was not seen.
+--   started_on: First day of the month in which the time at the level began; null where that was not seen.
 --   next_on: First day of the month in which the next level began; null where there is none.
---   ended_on: First day of the month in which it ended; null where its end was not seen.
---   last_known_on: First day of the month in which its last title began, if seen.
---   is_open: Whether the person still has it.
+--   ended_on: First day of the month in which the time at the level ended; null where that was not seen.
+--   last_known_on: First day of the month in which the last title at the level began, if seen.
+--   is_open: Whether the person is still at the level.
 --   is_next_higher: Whether the next level is higher; null where there is none, or one of the two is unknown.
 with
 

@@ -17,7 +17,7 @@
 --   from_stint_number: The number of the person's stint at from_organization_id that ended.
 --   joined_at: When the person joined, UTC.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
---   is_between_employers: Whether both are organisations; Self-employed and Stealth Startup do not count (pseudo_employers).
+--   is_between_employers: Whether both employers are organisations; Self-employed and Stealth Startup do not count (pseudo_employers).
 with
 
 pairs as (

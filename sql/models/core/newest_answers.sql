@@ -11,7 +11,7 @@
 --   lookup_key: The key of the question: equal questions have the same key.
 --   subject: The subject of the question.
 --   page: The page, from 1.
---   received_at: When it was received, UTC.
+--   received_at: When the answer was received, UTC.
 --   body: The answer, JSON.
 with
 

@@ -2,8 +2,8 @@
 -- key: organization_id
 -- kind: view
 -- purpose: The last unbroken interval for which both joinings and leavings of each organisation were requested.
--- note: Requests with filters are not observation: where all requests had filters, or only one of the two was also requested
--- note: without, both ends are null.
+-- note: Requests with filters are not observation. Both ends are null where all requests had filters, or where only joinings
+-- note: or only leavings were also requested without filters.
 -- note: This model is separate from organization_observation, which keeps months only, because its end moves with every run.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.

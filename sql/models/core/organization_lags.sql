@@ -6,8 +6,8 @@
 -- note: With fewer than 10 events the 90th percentile is the longest lag.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   events: The number of its joinings and leavings.
---   lag_days_p90: 90 of 100 of them were detected by the service within this many calendar days, 0 or more; the first detection of a corrected event counts.
+--   events: The number of the organisation's joinings and leavings.
+--   lag_days_p90: 90 of 100 joinings and leavings were detected by the service within this many calendar days, 0 or more; the first detection of a corrected event counts.
 with
 
 corrected as (

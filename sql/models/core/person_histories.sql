@@ -5,11 +5,11 @@
 -- note: With fewer events, people of one team who leave together mostly have equal histories without being the same person.
 -- columns:
 --   profile_id: The service's stable id of the person.
---   person_name: The person's name in lower case; if several were written, the first by alphabet; null when none is known.
+--   person_name: The person's name in lower case; of several, the first in alphabetical order; null when none is known.
 --   events: The number of the person's events.
 --   first_event_at: When the first change took effect, UTC.
 --   last_event_at: When the last change took effect, UTC.
---   history_checksum: The sum of one number per event, computed from its organisation, type, date and titles.
+--   history_checksum: The sum of one number per event, computed from the organisation, type, date and titles of the event.
 select
     profile_id,
     min(lower(person_full_name)) as person_name,

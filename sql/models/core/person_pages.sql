@@ -2,7 +2,7 @@
 -- key: profile_id
 -- incremental_by: profile_id
 -- purpose: The newest address of each person's page, so that every table shows the same one.
--- note: Of several addresses the one detected last counts; an event without an address changes nothing.
+-- note: If a person has several addresses, the one detected last counts; an event without an address changes nothing.
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   person_network_url: The person's public page, as sent.

@@ -1,4 +1,4 @@
--- grain: One row per answer about a job posting, from the first that shows it on.
+-- grain: One row per answer about a job posting, starting with the first answer that shows it.
 -- key: request_id
 -- kind: view
 -- purpose: The content of job postings as received, the source of the posting tables.
@@ -7,19 +7,19 @@
 -- columns:
 --   request_id: The request.
 --   job_id: The posting: its id, a number as text.
---   received_at: When it was received, UTC.
---   answer: Its position among the answers about this posting, from 1, the oldest first.
---   answers: How many there are.
---   title: Its title, as written.
+--   received_at: When the answer was received, UTC.
+--   answer: Position of the answer among all answers about this posting, from 1, the oldest first.
+--   answers: The number of answers about this posting.
+--   title: The posting's title, as written.
 --   state: LISTED or CLOSED; null when the source does not say.
---   listed_at: When it was listed, UTC; if listed again, the last time.
---   original_listed_at: When it was listed first, UTC.
---   closed_at: When it was closed, or found gone, UTC; null while it is open.
---   gone_at: When it was found gone, UTC; null while the service has it.
---   is_reposted: Whether it was listed again.
+--   listed_at: When the posting was listed, UTC; if listed again, the last time.
+--   original_listed_at: When the posting was first listed, UTC.
+--   closed_at: When the posting was closed, or found gone, UTC; null while it is open.
+--   gone_at: When the posting was found gone, UTC; null while the service has it.
+--   is_reposted: Whether the posting was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
---   location: Its location, as written.
+--   location: The posting's location, as written.
 --   salary_min: The lowest pay, in salary_currency per salary_period; null when the source does not say.
 --   salary_max: The highest pay.
 --   salary_currency: Symbol or code, as sent.

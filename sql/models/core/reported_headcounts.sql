@@ -4,7 +4,7 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC.
---   reported_headcount: People according to its page, as last received in the month.
+--   reported_headcount: People according to the organisation's page, as last received in the month.
 with
 
 readings as (

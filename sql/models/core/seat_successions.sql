@@ -1,4 +1,4 @@
--- grain: One row per seat at the top that a person left, and successor: one permanent, one interim.
+-- grain: One row per departure from a seat at the top and successor: at most one permanent and one interim.
 -- key: ended_event_key, seat, successor_is_interim
 -- purpose: Who followed whom in a seat, and how long it was empty between them.
 -- incremental_by: organization_id
@@ -11,13 +11,13 @@
 -- note: replace a permanent successor.
 -- columns:
 --   ended_event_key: event_key of the change that left the seat.
---   ended_profile_id: The person who left it.
+--   ended_profile_id: The person who left the seat.
 --   organization_id: The service's stable id of the organisation.
 --   seat: The seat, as in executive_seats.
---   was_interim: Whether the person who left had held it for the time being.
+--   was_interim: Whether the person who left had held the seat for the time being.
 --   successor_event_key: event_key of the change that brought the next holder.
 --   successor_profile_id: The next holder; the person who left, where they came back.
---   successor_is_interim: Whether the next holder has it for the time being.
+--   successor_is_interim: Whether the next holder has the seat for the time being.
 --   successor_is_internal: Whether the next holder came by a change of title, rather than by joining the organisation.
 --   is_next: Whether the successor is the next one: the first of an interim and a permanent holder; if both came on one day, the permanent one.
 --   is_previous: Whether the person who left is the predecessor: the permanent one of an interim and a permanent holder.

@@ -16,7 +16,7 @@
 --   is_second: True for the part of a change of title between a main job and a side role that concerns the side role.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   event_type: joined, left or title_change.
---   changed_at: When the change took effect, UTC, never before the event before it; see ambiguous_facts. Often known to the month only.
+--   changed_at: When the change took effect, UTC, never earlier than the previous event; see ambiguous_facts. Often known to the month only.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.

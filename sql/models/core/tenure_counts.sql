@@ -8,7 +8,7 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort_year: Calendar year of joining, UTC.
---   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when both are the same month.
+--   tenure_calendar_months: Calendar months from the month of joining to the month of leaving or of being last seen; 0 when both are the same month.
 --   exits: People who left after this many months.
 --   censored: People who were still there after this many months: at the data cutoff, at the end of what was seen before a leaving that was not seen, or when a transfer took them along.
 with

@@ -14,7 +14,7 @@
 --   event_key: event_key of the title_change, or of the joined event of a person who was already there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   stint_number: The stint in which it happened.
+--   stint_number: The stint in which the change happened.
 --   source: title_change, or joined for a joining of a person who was already there.
 --   changed_at: When the title changed, UTC. Often known to the month only: then it is the first of that month. A change reported up to 31 days after the leaving that names its title has the date of the leaving.
 --   previous_title: The title before as written; where neither the event nor the leaving of an internal move names one, the last one known in the stint.
@@ -22,10 +22,10 @@
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
 --   previous_step_at: When the person came to previous_title, by joining or by the step before, UTC; null when not seen.
 --   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
---   detected_at: When the service had seen the change, UTC; for a joining also that the person was there.
---   known_at: When the service first knew the change, UTC, whatever corrections followed; for a joining also the title before.
+--   detected_at: When the service had seen the change, UTC; for a joining, also that the person was there.
+--   known_at: When the service first knew of the change, UTC, whatever corrections followed; for a joining, also of the previous title.
 --   detection_lag_days: Whole days from the change to its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; for a joining also the title before.
+--   first_seen_at: When the change was first received, UTC; for a joining, also the previous title.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 with

@@ -12,7 +12,7 @@
 --   profile_id: The service's stable id of the person.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined.
---   organization_group: The group that both belong to; null where transfer_candidates found it.
+--   organization_group: The group that both organisations belong to; null where transfer_candidates found the transfer.
 --   kind: alias, rename, acquisition or spin-off.
 with
 

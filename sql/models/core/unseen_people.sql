@@ -9,7 +9,7 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   seen_once: People who are there according to the data, whose joining was not seen, with one event.
---   seen_twice: The same with two events.
+--   seen_twice: People who are there according to the data, whose joining was not seen, with two events.
 --   expected_unseen: People who may be there and were never seen.
 select
     organization_id,

@@ -11,7 +11,7 @@
 --   organization_id: The organisation, which wrote the post.
 --   changed_on: The day of the change, UTC.
 --   posted_at: When the post was published, UTC.
---   days_after: Calendar days from the change to the post; negative when it was announced before.
+--   days_after: Calendar days from the change to the post; negative when the post came first.
 --   url: Address of the post.
 select
     career_changes.event_key,

@@ -2,7 +2,7 @@
 -- key: organization_id, function
 -- tier: detail
 -- kind: view
--- purpose: How fast vacancies are filled from outside, and how many are.
+-- purpose: How fast vacancies are filled from outside, and what share of them is filled.
 -- note: The method is Kaplan-Meier over time_to_backfill: an open vacancy counts as long as it was followed. Two questions have
 -- note: separate answers. filled_share says how many; it falls with every joining that goes unseen. days_median and the
 -- note: quartiles say how fast, for vacancies filled within 12 months; they hardly change if every fourth joining goes unseen,
@@ -12,17 +12,17 @@
 -- note: a month, nearly every joining has one shortly before it: days_median is then short, whatever the reason for each hire.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   function: Field of work of the titles that were left; all for all of them together.
+--   function: Field of work of the titles that were left; all for every field.
 --   vacancies: Vacancies of main jobs whose level and function are known.
---   filled: Those that were filled, each within 12 months and before the cutoff.
---   expired: Those that stayed open for 365 days.
---   longest_days: How long the longest was followed, at most 365; filled_share and the quartiles cover this many days.
---   filled_share: Share that is filled within these days, 0 to 1, as estimated from all.
---   filled_share_90_days: Share that is filled within 90 days; null where none was followed that long.
---   filled_share_180_days: Share that is filled within 180 days; null where none was followed that long.
---   days_p25: 25 of 100 of the vacancies that are filled are filled within this many days; null where none is.
---   days_median: Half of the vacancies that are filled are filled within this many days.
---   days_p75: 75 of 100 of the vacancies that are filled are filled within this many days.
+--   filled: Vacancies that were filled, each within 12 months and before the cutoff.
+--   expired: Vacancies that stayed open for 365 days.
+--   longest_days: The most days that a vacancy was followed, at most 365; filled_share and the quartiles cover this many days.
+--   filled_share: Share of the vacancies that is filled within longest_days, 0 to 1, as estimated from all.
+--   filled_share_90_days: Share of the vacancies that is filled within 90 days; null where none was followed that long.
+--   filled_share_180_days: Share of the vacancies that is filled within 180 days; null where none was followed that long.
+--   days_p25: 25 of 100 filled vacancies were filled within this many days; null where none was filled.
+--   days_median: Half of the filled vacancies were filled within this many days.
+--   days_p75: 75 of 100 filled vacancies were filled within this many days.
 --   days_to_half_filled: Days after which half of all vacancies are filled; null where fewer than half ever are.
 with
 

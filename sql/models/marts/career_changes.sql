@@ -1,36 +1,36 @@
--- grain: One row per thing that happened to a person at an organisation.
+-- grain: One row per change in a person's career at an organisation.
 -- key: event_key, change
 -- tier: detail
--- purpose: One feed of all joiners, leavers and title_changes. For new ones, filter on first_seen_at.
+-- purpose: One feed of all joiners, leavers and title_changes. For new changes, filter on first_seen_at.
 -- incremental_by: profile_id
 -- note: A move is two rows, one at each organisation; other_organization_id links them. Flips (titles that were taken back) are
 -- note: left out.
 -- partition: year of changed_at
 -- columns:
---   event_key: event_key of the event that reports it.
+--   event_key: event_key of the event that reports the change.
 --   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say which, or one side role followed another), stepped_down (from a main job to a side role there: a leaving of the job), joined_side_role or left_side_role (board members, advisers).
 --   profile_id: The service's stable id of the person.
---   organization_id: Where it happened.
+--   organization_id: The organisation where the change happened.
 --   person_full_name: The person's name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   changed_on: The day it took effect, UTC; precision says how well that is known.
---   changed_at: The same as an instant, as sent.
+--   changed_on: The day on which the change took effect, UTC; precision says how well that is known.
+--   changed_at: The same day as an instant, as sent.
 --   precision: day; month where only that is known, then changed_on is its first day; year (1 January, which may stand for the year).
---   previous_title: The title before: for a joining that of the job left elsewhere, for a leaving the title that was left; null when not known.
+--   previous_title: The previous title: for a joining, the title of the job left elsewhere; for a leaving, the title that was left; null when not known.
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
---   title: The title after: for a leaving that of the job joined elsewhere, or the one that a change of title led to; null when not known.
+--   title: The new title: for a leaving, the title of the job joined elsewhere, or the one that a change of title led to; null when not known.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown; null where there is none.
 --   function: Field of work of title; other where it names none, unknown where it is not understood; null where there is none.
 --   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
 --   direction: up, down or sideways by the two levels, or unknown; null for a joining or leaving whose other half is not known.
 --   is_boomerang: True where a person joins an organisation that they had left before.
---   was_announced: True where it was detected before it took effect. It stays true afterwards.
---   detected_at: When the service saw it, UTC.
---   known_at: When the service first knew it, UTC, whatever corrections followed.
---   first_seen_at: When it was first received here, UTC.
+--   was_announced: True where the change was detected before it took effect. It stays true afterwards.
+--   detected_at: When the service saw the change, UTC.
+--   known_at: When the service first knew of the change, UTC, whatever corrections followed.
+--   first_seen_at: When the change was first received here, UTC.
 select
     joiners.event_key,
     case when joiners.is_primary then 'joined' else 'joined_side_role' end as change,

@@ -1,19 +1,19 @@
--- grain: One row per search for companies and company that it found, now or before.
+-- grain: One row per search and company that it found, now or before.
 -- key: lookup_key, company_id
 -- endpoint: company-search
 -- purpose: Companies that a search found, the source for lists of organisations.
 -- columns:
---   lookup_key: The key of the search: equal questions have the same key.
+--   lookup_key: The key of the search: equal searches have the same key.
 --   subject: The search, in words.
 --   company_id: The network's own id, a number as text.
---   position: Its position in the newest answer, from 1; null once it is missing there.
+--   position: The company's position in the newest answer, from 1; null once it is missing there.
 --   company: The page: the last part of its address, in lower case.
 --   organization_id: The organisation in job changes; null where no event shows that page.
---   company_name: Its name.
---   tagline: Its tagline, as sent.
+--   company_name: The company's name.
+--   tagline: The company's tagline, as sent.
 --   url: Address of the page.
---   first_received_at: When the search first found it, UTC.
---   received_at: When the search last found it, UTC.
+--   first_received_at: When the search first found the company, UTC.
+--   received_at: When the search last found the company, UTC.
 with
 
 found as (

@@ -1,13 +1,13 @@
--- grain: One row per company and company that its newest page names as affiliated.
+-- grain: One row per company and affiliated company that its newest page names.
 -- key: company, affiliated_company
 -- endpoint: company-profile
 -- purpose: The companies that belong together by their own account, the source for groups of organisations.
 -- columns:
---   company: The page that names it: the last part of its address, in lower case.
---   affiliated_company: The page that is named.
+--   company: The page of the company: the last part of its address, in lower case.
+--   affiliated_company: The page of the affiliated company: the last part of its address, in lower case.
 --   organization_id: The organisation of the company in job changes; null where no event shows one.
---   affiliated_organization_id: That of the affiliated company.
---   name: Its name, as sent.
+--   affiliated_organization_id: The organisation of the affiliated company in job changes; null where no event shows one.
+--   name: The affiliated company's name, as sent.
 --   category: The relation, as the page calls it.
 with
 

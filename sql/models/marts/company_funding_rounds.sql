@@ -9,9 +9,9 @@
 --   company: The page: the last part of its address, in lower case.
 --   round: 1 is the most recent.
 --   details: The round, JSON as sent.
---   last_amount: The amount of the most recent round, as that page shows it; null for others.
---   last_on: Its date, as sent.
---   last_type: Its type, as sent.
+--   last_amount: The amount of the most recent round, as the page shows it; null for other rounds.
+--   last_on: The date of the most recent round, as sent; null for other rounds.
+--   last_type: The type of the most recent round, as sent; null for other rounds.
 --   received_at: When the rounds were received, UTC.
 select
     company,

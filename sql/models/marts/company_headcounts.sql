@@ -1,11 +1,11 @@
--- grain: One row per company page and answer that shows another headcount than the one before.
+-- grain: One row per company page and answer that shows a headcount other than the previous one.
 -- key: company, received_at
 -- endpoint: company-profile
 -- purpose: The headcounts that companies report over time, for comparison with the counted headcounts of organisations.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
---   received_at: When it was received, UTC.
---   employees: The headcount on its page.
+--   received_at: When the answer was received, UTC.
+--   employees: The headcount on the page.
 --   company_size: Range of the headcount, as sent.
 with
 

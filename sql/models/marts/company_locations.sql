@@ -4,8 +4,8 @@
 -- purpose: The locations of companies.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
---   place: Its place on the page, from 1.
---   is_primary: Whether it is the head office.
+--   place: Place of the address on the page, from 1.
+--   is_primary: Whether the address is the head office.
 --   address: The whole address, as sent.
 --   street: Street and number, as sent.
 --   city_and_state: City and state, as sent.

@@ -5,7 +5,7 @@
 -- columns:
 --   company: The page: the last part of its address, in lower case.
 --   url: Address of the posting.
---   title: Its title, as sent.
+--   title: The posting's title, as sent.
 --   received_at: When the page was received, UTC.
 select company, json_text(item, '$.url') as url, min(json_text(item, '$.title')) as title, received_at
 from (

@@ -5,18 +5,18 @@
 -- note: A version begins with the first answer that shows it: the exact time of a change between two answers is unknown.
 -- columns:
 --   company: The page: the last part of its address, in lower case.
---   valid_from_at: When it was first received, UTC.
+--   valid_from_at: When this version was first received, UTC.
 --   valid_to_at: When a different answer was received, UTC; null for the newest version.
 --   is_found: False while the service said that no such page exists.
 --   company_id: The network's own id, a number as text.
---   company_name: Its name.
+--   company_name: The company's name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
---   industry: Its industry, as sent.
---   headquarters: Its headquarters, as sent.
+--   industry: The company's industry, as sent.
+--   headquarters: The company's headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded, as sent; null when not listed.
---   website: Its website.
+--   founded_year: The year the company was founded, as sent; null when not listed.
+--   website: The company's website.
 --   url: Address of the page.
 with
 

@@ -8,23 +8,23 @@
 --   organization_id: The service's id of the organisation in job changes; null where no event shows that page.
 --   is_found: False where the service says that no such page exists.
 --   company_id: The network's own id, a number as text.
---   company_name: Its name.
+--   company_name: The company's name.
 --   company_type: Public, private, partnership and the like, as sent.
 --   company_size: Range of the headcount, as sent.
---   employees: The headcount on its page; null when the page shows none.
+--   employees: The headcount on the page; null when it shows none.
 --   followers: The number of followers; null when the page shows none.
 --   open_jobs: Openings that the page shows; null when it shows none.
---   industry: Its industry, as sent.
---   headquarters: Its headquarters, as sent.
+--   industry: The company's industry, as sent.
+--   headquarters: The company's headquarters, as sent.
 --   country_code: ISO country code.
---   founded_year: The year it was founded, as sent; null when not listed.
---   website: Its website.
+--   founded_year: The year the company was founded, as sent; null when not listed.
+--   website: The company's website.
 --   url: Address of the page.
 --   last_round_amount: The amount of the last funding round, as the newest page that names one shows it; null where none does.
---   last_round_on: Its date, as sent.
---   last_round_type: Its type, as sent.
---   first_asked_at: When it was first received, UTC.
---   last_asked_at: When it was last received, UTC.
+--   last_round_on: The date of the last funding round, as sent.
+--   last_round_type: The type of the last funding round, as sent.
+--   first_asked_at: When the page was first received, UTC.
+--   last_asked_at: When the page was last received, UTC.
 select
     newest.company,
     company_organizations.organization_id,

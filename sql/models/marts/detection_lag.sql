@@ -3,7 +3,7 @@
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
 -- values: event_type: joined | left | title_change
--- purpose: How long after a change it was seen: how far to trust the newest months, and when an old month is complete.
+-- purpose: How long after a change the service saw it: how far to trust the newest months, and when an old month is complete.
 -- note: Every event counts, including those that stints fold into one. The first detection of a corrected event counts. A
 -- note: percentile is the fewest days within which that many of 100 events were seen: always a lag that occurred. For changes
 -- note: dated by their month alone the lag is up to a month too long.
@@ -13,13 +13,13 @@
 --   month_start_on: First day of the month in which the change took effect, UTC.
 --   event_type: joined, left or title_change.
 --   events: Events of the type in the month.
---   announced_events: Those that were dated after their detection: announced before they took effect.
---   lag_days_p50: Half were detected by the service within this many calendar days of the change; negative when announced before.
---   lag_days_p90: 90 of 100 were detected within this many days.
---   lag_days_p99: 99 of 100 were detected within this many days.
---   first_seen_lag_days_p50: Half were first received by this warehouse within this many calendar days of the change: years where old changes were bought later.
---   first_seen_lag_days_p90: 90 of 100 were received within this many days.
---   first_seen_lag_days_p99: 99 of 100 were received within this many days.
+--   announced_events: Events that were dated after their detection: announced before they took effect.
+--   lag_days_p50: Half of the events were detected by the service within this many calendar days of the change; negative when announced before.
+--   lag_days_p90: 90 of 100 events were detected within this many days.
+--   lag_days_p99: 99 of 100 events were detected within this many days.
+--   first_seen_lag_days_p50: Half of the events were first received by this warehouse within this many calendar days of the change; this can be years where old changes were bought later.
+--   first_seen_lag_days_p90: 90 of 100 events were received within this many days.
+--   first_seen_lag_days_p99: 99 of 100 events were received within this many days.
 with
 
 corrected as (

@@ -5,17 +5,17 @@
 -- purpose: Several ids of one organisation; to count them as one, list them in config/organization-groups.yaml (alias).
 -- note: A match is certain where both ids show one page or slug under one name; legal forms, case, accents and punctuation do
 -- note: not count. It is uncertain where exactly two show the page at the same time, under different names: it can be a rename,
--- note: or a slug that both have by chance. A page that one shows only after the other is not a match: after a rename another
--- note: organisation can take it.
+-- note: or a slug that both have by chance. A page that one id shows only after the other is not a match: after a rename,
+-- note: another organisation can take the page.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
---   main_organization_id: The id to keep for the organisation: that with most events; if several, the first by alphabet.
---   is_main: True in the row of that id.
+--   main_organization_id: The id to keep for the organisation: the one with the most events; on a tie, the first in alphabetical order.
+--   is_main: True in the row of the id to keep.
 --   organizations: How many ids the organisation has.
---   evidence: The reason why they are one: page and name (certain), or page alone (to be decided).
---   is_certain: Whether they are certainly one.
---   name: A name of the organisation as written; if several, the first by alphabet.
---   page: The page that they share, the last part of its address in lower case; if several, the first by alphabet.
+--   evidence: Why the ids are one organisation: page and name (certain), or page alone (to be decided).
+--   is_certain: Whether the ids certainly are one organisation.
+--   name: A name of the organisation as written; of several, the first in alphabetical order.
+--   page: The page that the ids share, the last part of its address in lower case; of several, the first in alphabetical order.
 with
 
 shown as (

@@ -10,11 +10,11 @@
 -- note: titles; and the same name, or none.
 -- columns:
 --   profile_id: The service's stable id of the profile.
---   main_profile_id: The profile to keep for the person: that with most events; if several, the first by id.
---   is_main: True in the row of that profile.
+--   main_profile_id: The profile to keep for the person: the one with the most events; on a tie, the first by id.
+--   is_main: True in the row of the profile to keep.
 --   profiles: How many profiles the person has.
---   evidence: The reason why they are one person: page (certain), history (most likely), or page and history.
---   person_name: The name on the profile in lower case; if several, the first by alphabet; null when none is known.
+--   evidence: Why the profiles are one person: page (certain), history (most likely), or page and history.
+--   person_name: The name on the profile in lower case; of several, the first in alphabetical order; null when none is known.
 --   events: How many events the profile has.
 --   first_event_at: When the first change took effect, UTC.
 --   last_event_at: When the last change took effect, UTC.

@@ -1,11 +1,11 @@
--- grain: One row per corrected event and month in which a correction of it became known, for both who can know it.
+-- grain: One row per corrected event, month in which a correction became known, and who learnt of it: service or warehouse.
 -- key: event_key, known_to, known_month_on
 -- tier: detail
 -- incremental_by: profile_id
 -- references: event_key -> job_change_events.event_key
 -- values: known_to: service | warehouse
 -- purpose: When the service corrected an event. The first version of an event is not a correction.
--- note: A version that the service dates like the first one cannot be distinguished from it by that date, and counts for the
+-- note: A version with the same detection date as the first cannot be distinguished from it by that date, so it counts for the
 -- note: warehouse only.
 -- columns:
 --   event_key: event_key of the event in job_change_events.

@@ -12,29 +12,29 @@
 -- partition: year of changed_at
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
---   change: arrived (joined into a seat), departed (left one and the organisation), promoted (rose into one), moved (came to one by another change of title, such as to another function) or stepped_down (to a lower level, to chairperson, or to a side role).
+--   change: arrived (joined into a seat), departed (left a seat and the organisation), promoted (rose into a seat), moved (came to a seat by another change of title, such as to another function) or stepped_down (to a lower level, to chairperson, or to a side role).
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
---   changed_at: When it took effect, UTC. Often known to the month only: then it is the first of that month.
+--   changed_at: When the change took effect, UTC. Often known to the month only: then it is the first of that month.
 --   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
---   was_announced: Whether it was detected before it took effect. It stays true afterwards.
+--   was_announced: Whether the change was detected before it took effect. It stays true afterwards.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
 --   title: The title of the arrival, of the departure, or after the change, as written.
---   level: Level of title: director, vp or cxo; any after stepping down.
+--   level: Level of title: director, vp or cxo; any level after stepping down.
 --   function: Field of work of title; other where it names none, unknown where it is not understood.
 --   seat: The seat of title: the one taken or, for a departure, left; null where stepping down leads to none.
 --   is_interim: Whether title is held for the time being: interim, acting; null where seat is null.
---   previous_title: The title before a change of title; null when not known.
+--   previous_title: The title before the change; null when not known or not a change of title.
 --   previous_level: Level of previous_title.
 --   previous_seat: The seat of previous_title; null where it has none.
 --   other_organization_id: The origin of an arrival or the destination of a departure, where linked (see moves); null otherwise.
---   other_organization_name: Its name as written.
---   predecessor_event_key: For a new holder of a seat: event_key of the change by which the one before had left it; null when none is known, or where nothing was empty. The last permanent holder takes precedence over an interim one.
---   predecessor_profile_id: The holder before; null where the same person came back.
+--   other_organization_name: Name of that organisation as written.
+--   predecessor_event_key: For a new holder of a seat: event_key of the change by which the previous holder left it; null when none is known, or where there was no vacancy. The last permanent holder takes precedence over an interim one.
+--   predecessor_profile_id: The previous holder; null where the same person came back.
 --   successor_event_key: For a person who left a seat: event_key of the change that brought the next holder, interim or not; null when none was seen.
 --   successor_profile_id: The next holder; null where the same person came back, which also ends the vacancy.
 --   successor_is_interim: Whether the next holder has the seat for the time being.

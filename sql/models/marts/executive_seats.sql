@@ -10,23 +10,23 @@
 -- values: ended_by: departed | promoted | moved | stepped_down (or null)
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: event_key of the change by which it began; where that was not seen, that of the change by which it ended.
+--   event_key: event_key of the change by which the person's time in the seat began; where that was not seen, of the change by which it ended.
 --   organization_id: The service's stable id of the organisation.
---   seat: chief executive officer, chief financial officer, …; below cxo level and function, such as vp sales.
---   is_interim: Whether it was held for the time being: interim, acting.
+--   seat: The seat: chief executive officer, chief financial officer, …; below cxo, level and function, such as vp sales.
+--   is_interim: Whether the seat was held for the time being: interim, acting.
 --   profile_id: The service's stable id of the person.
---   stint_number: The person's stint at the organisation that contains it.
+--   stint_number: The person's stint at the organisation that contains the time in the seat.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 --   title: The title as written.
---   held_from_at: When it began, UTC; null when not seen.
---   held_until_at: When it ended, UTC; null when not seen.
+--   held_from_at: When the time in the seat began, UTC; null when not seen.
+--   held_until_at: When the time in the seat ended, UTC; null when not seen.
 --   began_by: arrived, promoted, moved or stepped_down, as in executive_changes; null when not seen.
---   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; moved for a kept seat that an arrival in another ends; null when not seen.
---   began_event_key: event_key of the change by which it began; null when not seen.
---   ended_event_key: event_key of the change by which it ended; null when not seen.
+--   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; moved where an arrival in another seat ends a kept one; null when not seen.
+--   began_event_key: event_key of the change by which the time in the seat began; null when not seen.
+--   ended_event_key: event_key of the change by which the time in the seat ended; null when not seen.
 --   is_vacated: Whether the person left the seat, rather than going from interim to permanent in it; null when no end was seen.
---   is_current: Whether the person holds it on the day of the data (core.as_of): no end, no later change at the top and no leaving until then; an announced change has not happened.
+--   is_current: Whether the person holds the seat on the day of the data (core.as_of): no end, no later change at the top and no leaving until then; an announced change does not count yet.
 with
 
 -- Each start and each end of a person's time in a seat.

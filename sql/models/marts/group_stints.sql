@@ -1,4 +1,4 @@
--- grain: One row per stint that no transfer began, combined with those that transfers led to from there.
+-- grain: One row per stint that no transfer began, combined with the stints to which transfers led from it.
 -- key: profile_id, organization_id, stint_number
 -- tier: detail
 -- incremental_by: profile_id
@@ -7,19 +7,19 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The organisation that the person joined first.
---   stint_number: The number of the person's stint there; see stints.
+--   stint_number: The number of the person's stint at organization_id; see stints.
 --   last_organization_id: The organisation to which the last transfer led; organization_id without any.
 --   last_stint_number: The number of the person's stint at last_organization_id.
 --   organization_name: The name of organization_id as written.
 --   last_organization_name: The name of last_organization_id as written.
---   transfers: How many transfers are in it.
+--   transfers: How many transfers the combined stint contains.
 --   joined_at: When the person joined organization_id, UTC; null when not seen.
 --   joined_on: The day of joined_at, UTC.
 --   left_at: When the person left last_organization_id, UTC; null when not seen.
 --   left_on: The day of left_at, UTC.
---   tenure_days: Calendar days from joined_at to left_at; null where one of them was not seen, or its date is unknown.
+--   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen, or its date is unknown.
 --   is_open: True where the last of the stints is open; see stints.
---   is_primary: False where it is a side role such as board member or adviser.
+--   is_primary: False where the stint is a side role such as board member or adviser.
 --   cohort_year: Calendar year of joined_at, UTC.
 with
 

@@ -5,8 +5,8 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: The change of each organisation's headcount; organization_headcount_monthly adds the changes up over months.
 -- incremental_by: organization_id
--- note: Only observed organisations have rows: data from filtered requests alone cannot give a headcount. Main jobs only.
--- note: core/headcount_steps.sql defines who counts when their joining or leaving was not seen.
+-- note: Only observed organisations have rows: data from filtered requests alone cannot give a headcount. Only main jobs
+-- note: count. core/headcount_steps.sql defines who counts when their joining or leaving was not seen.
 -- partition: year of month_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
@@ -18,10 +18,10 @@
 --   transfers_in: People whom an acquisition or the like brought, as in organization_monthly.
 --   transfers_out: People whom a transfer took along, as in organization_monthly.
 --   promotions: Promotions in the month, at the new function and level, as in organization_monthly.
---   people: The change in the number of people who are certainly there: the sum over months is the headcount at the end of a month.
---   appeared: People who are certainly there from this month on, and may have been there before: the sum over later months is the number who may be there.
---   may_begin: Those people of later months who cannot have been there before this one: they count against appeared.
---   may_stay: The change in the number of people who may still be there although they are not seen any more: the sum is the number who may be there.
+--   people: The change in the number of people who are certainly there: the sum up to a month is headcount_min at its end.
+--   appeared: People who are certainly there from this month on, and may have been there before: the sum of appeared - may_begin over all months after a month is the number of people who may already be there in it.
+--   may_begin: People who appear in a later month and cannot have been there before this one: to be subtracted from appeared.
+--   may_stay: The change in the number of people who may still be there although they are not seen any more: the sum up to a month is their number.
 with
 
 changes as (

@@ -5,18 +5,18 @@
 -- note: A version begins with the first answer that shows it: the exact time of a change between two answers is unknown.
 -- columns:
 --   job_id: The posting: its id, a number as text.
---   valid_from_at: When it was first received, UTC.
+--   valid_from_at: When this version was first received, UTC.
 --   valid_to_at: When a different answer was received, UTC; null for the newest version.
---   title: Its title, as written.
+--   title: The posting's title, as written.
 --   state: LISTED or CLOSED; null when the source does not say.
---   listed_at: When it was listed, UTC; if listed again, the last time.
---   original_listed_at: When it was listed first, UTC.
---   closed_at: When it was closed, or found gone, UTC; null while it is open.
---   gone_at: When it was found gone, UTC: the service no longer has the posting; null while it has.
---   is_reposted: Whether it was listed again.
+--   listed_at: When the posting was listed, UTC; if listed again, the last time.
+--   original_listed_at: When the posting was first listed, UTC.
+--   closed_at: When the posting was closed, or found gone, UTC; null while it is open.
+--   gone_at: When the posting was found gone, UTC: the service no longer has it; null while the service has it.
+--   is_reposted: Whether the posting was listed again.
 --   employment_status: Full-time, Part-time and the like, as sent.
 --   experience_level: Entry level, Director and the like, as sent.
---   location: Its location, as written.
+--   location: The posting's location, as written.
 --   salary_min: The lowest pay, in salary_currency per salary_period; null when the source does not say.
 --   salary_max: The highest pay.
 --   salary_currency: Symbol or code, as sent.

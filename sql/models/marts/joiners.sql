@@ -1,6 +1,6 @@
 -- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id, stint_number
--- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
+-- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are left out. Counts elsewhere, such as in organization_monthly, take the rows where is_primary is true and is_transfer is false.
 -- incremental_by: profile_id
 -- partition: year of joined_at
 -- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown
@@ -28,22 +28,22 @@
 --   function: Field of work of title: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other where it names none, unknown where it is not understood.
 --   is_boomerang: True where the person had worked at the organisation before, other than as an intern.
 --   is_conversion: True where the person had been there before only as an intern; such a joining does not count as a boomerang.
---   months_away: Whole months since they left it; null for a first stint.
+--   months_away: Whole months since the person left the organisation; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well joined_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the joining was announced before it happened: joined_at is after detected_at. It stays true afterwards.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
---   came_from_title: The last title known there, as written.
+--   came_from_title: The last title known at came_from_organization_id, as written.
 --   came_from_level: Level of came_from_title, as for level; null when no leaving is linked.
---   gap_days: Calendar days from that leaving to this joining, -31 to 180; null when no leaving is linked.
+--   gap_days: Calendar days from the linked leaving to this joining, -31 to 180; null when no leaving is linked.
 --   is_direct: True where gap_days is at most 31; null when no leaving is linked.
---   direction: Up, down or sideways in level from there to here, or unknown; null when no leaving is linked.
+--   direction: up, down or sideways from came_from_level to level, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
---   known_at: When the service first knew of the joining, UTC, whatever corrections followed; for a return to the organisation also of the leaving before it.
+--   known_at: When the service first knew of the joining, UTC, whatever corrections followed; for a return to the organisation, also of the leaving before it.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
---   known_same_month: True where the joining was seen in the month in which it happened, whatever corrections followed: counts of these can be compared over time, however late the others arrive.
---   first_seen_at: When the joining was first received, UTC; for a return to the organisation also the leaving before it.
+--   known_same_month: True where the joining was seen in the month in which it happened, whatever corrections followed: counts of such joinings can be compared over time, however late others are seen.
+--   first_seen_at: When the joining was first received, UTC; for a return to the organisation, also the leaving before it.
 --   is_transfer: True where an acquisition, a rename or the like brought the person, without a change of job; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.

@@ -1,6 +1,6 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id, stint_number
--- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not. Counts elsewhere, such as in organization_monthly, are of the rows with is_primary, without is_transfer.
+-- purpose: Who left which organisation, when, as what, after how long, and where to. A change of title to a side role, or to Retired, counts; internal moves and leavings that were taken back do not. Counts elsewhere, such as in organization_monthly, take the rows where is_primary is true and is_transfer is false.
 -- incremental_by: profile_id
 -- partition: year of left_at
 -- values: function: engineering | product | design | data | it | marketing | sales | customer_success | finance | hr | legal | operations | supply_chain | research | education | healthcare | administration | consulting | general_management | other | unknown
@@ -26,27 +26,27 @@
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other where it names none, unknown where it is not understood.
---   is_boomerang: True where it was not the person's first stint at the organisation, ignoring internships before it.
+--   is_boomerang: True where the person left a later stint than the first at the organisation; earlier internships do not count as the first.
 --   is_primary: False where the stint is a side role such as board member or adviser.
 --   precision: How well left_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen, or one of the two dates is unknown.
---   tenure_days_min: The minimum where only the month of joining or leaving is known.
---   tenure_days_max: The maximum where only the month of joining or leaving is known.
---   tenure_months: Whole months from joining to leaving; null where tenure_days is.
+--   tenure_days_min: The fewest days that the precision of both dates allows.
+--   tenure_days_max: The most days that the precision of both dates allows.
+--   tenure_months: Whole months from joining to leaving; null where tenure_days is null.
 --   went_to_organization_id: The organisation that was joined next; null when no joining is linked (see moves).
 --   went_to_organization_name: Name of the organisation that was joined next, as written.
---   went_to_title: The first title known there, as written.
+--   went_to_title: The first title known at went_to_organization_id, as written.
 --   went_to_level: Level of went_to_title, as for level; null when no joining is linked.
---   gap_days: Calendar days from this leaving to that joining, -31 to 180; null when no joining is linked.
+--   gap_days: Calendar days from this leaving to the linked joining, -31 to 180; null when no joining is linked.
 --   is_direct: True where gap_days is at most 31; null when no joining is linked.
---   direction: Up, down or sideways in level from here to there, or unknown; null when no joining is linked.
+--   direction: up, down or sideways from level to went_to_level, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
 --   known_at: When the service first knew of the leaving, UTC, whatever corrections followed.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
---   known_same_month: True where the leaving was seen in the month in which it happened, whatever corrections followed: counts of these can be compared over time, however late the others arrive.
+--   known_same_month: True where the leaving was seen in the month in which it happened, whatever corrections followed: counts of such leavings can be compared over time, however late others are seen.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
 --   is_transfer: True where an acquisition, a rename or the like took the person along, without a change of job; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.

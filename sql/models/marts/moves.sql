@@ -33,14 +33,14 @@
 --   from_function: Field of work of from_title; other where it names none, unknown where it is not understood.
 --   to_function: Field of work of to_title, as for from_function.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
---   gap_days_min: The minimum where only the month of leaving or joining is known.
---   gap_days_max: The maximum where only the month of leaving or joining is known.
+--   gap_days_min: The fewest days that the precision of both dates allows.
+--   gap_days_max: The most days that the precision of both dates allows.
 --   is_direct: True where gap_days is at most 31: nothing between the two jobs according to the dates.
---   direction: up, down or sideways in level; unknown where either level is.
+--   direction: up, down or sideways in level; unknown where either level is unknown.
 --   detected_at: When the service had seen both events, UTC.
 --   first_seen_at: When both events had been received, UTC.
 --   is_transfer: True where an acquisition, a rename or the like moved the person, rather than a change of job: see transfer_candidates.
---   is_flow: Whether it counts in talent_flows: it is not a transfer, and both are organisations; Self-employed and Stealth Startup do not count.
+--   is_flow: Whether the move counts in talent_flows: it is not a transfer, and both employers are organisations, unlike Self-employed and Stealth Startup.
 --   transfer_kind: rename, acquisition, spin-off or alias; null where the move is not a transfer.
 select
     linked.left_event_key,

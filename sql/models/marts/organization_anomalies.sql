@@ -2,10 +2,11 @@
 -- key: organization_id, month_start_on, change
 -- kind: view
 -- purpose: How unusual the number of people who left or joined in a month is: layoffs and hiring bursts.
--- note: Main jobs only. These are not counted: transfers; stints that begin and end at one instant; people who went together to
--- note: one organisation, or came together from one (at least 3, and at least a third: a deal or a team that moved); and all
--- note: but one of the people with equal histories: the same name or none, dates of joining and leaving, number of events (3 or
--- note: more), first and last event. Where fewer than 5 people left or joined in a month, all of them count.
+-- note: Only main jobs count. These are left out: transfers; stints that begin and end at one instant; people who went
+-- note: together to one organisation, or came together from one (at least 3, and at least a third: a deal or a team that
+-- note: moved); and all but one of the people with equal histories: the same name or none, dates of joining and leaving,
+-- note: number of events (3 or more), first and last event. Where fewer than 5 people left or joined in a month, all of them
+-- note: count.
 -- note: The history is the 1, 2 or 3 whole years before the month since observed_from_on; a month without any change counts as
 -- note: 0. Earlier months hold only late detections, and anything after them would look unusual.
 -- note: level = (people in the history + 1/2) / its months. season = (people in the same calendar month of it + 5) / (level *
@@ -24,10 +25,10 @@
 --   change: left, or joined.
 --   people: The number of people, excluding transfers, duplicate people and those who moved together.
 --   moved_together: The number of people left out because they went to, or came from, one organisation together.
---   expected: The number of people to expect from its history and the season.
+--   expected: The number of people to expect from the organisation's history and the season.
 --   dispersion: How much more the number varies than by chance alone: its variance is expected + dispersion * expected^2.
 --   score: The number of standard deviations by which the number is unusual; negative where it is low.
---   kind: layoff or hiring burst where the score is 3 or more; more seen where the score of the other change is also 2 or more; null otherwise.
+--   kind: null below a score of 3; from 3 on, more seen where the score of the other change is 2 or more, else layoff or hiring burst.
 --   is_layoff: True where kind is layoff.
 --   is_hiring_burst: True where kind is hiring burst.
 with

@@ -4,9 +4,9 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: The number of people who joined, left or were promoted each month. A missing row means that no change was seen; one may have happened.
 -- incremental_by: organization_id
--- note: A joining counts at the function and level joined, a leaving at those that were left, a promotion at the new ones. A
--- note: change counts in the month in which it took effect, even when that lies after its detection (see was_announced in
--- note: joiners). Dates are often known to the month only, as its first day: that does no harm here, unlike in
+-- note: A joining counts at the function and level joined, a leaving at the function and level left, a promotion at the new
+-- note: ones. A change counts in the month in which it took effect, even when that lies after its detection (see was_announced
+-- note: in joiners). Dates are often known to the month only, as its first day: that does no harm here, unlike in
 -- note: organization_weekly.
 -- partition: year of month_start_on
 -- columns:
@@ -18,9 +18,9 @@
 --   leavers: Leavings in the month, excluding side roles and transfers.
 --   net: joiners minus leavers.
 --   promotions: Promotions in the month, excluding those into side roles.
---   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others arrive.
---   leavers_known_same_month: Those leavers that were seen in the month in which they left.
---   boomerangs: Those joiners who had been at the organisation before.
+--   joiners_known_same_month: Joiners that were seen in the month in which they joined: comparable over time, however late others are seen.
+--   leavers_known_same_month: Leavers that were seen in the month in which they left.
+--   boomerangs: Joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
 --   transfers_in: People whom an acquisition or the like brought, not among joiners; see is_transfer in joiners.

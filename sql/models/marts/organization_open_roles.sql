@@ -6,10 +6,10 @@
 -- columns:
 --   organization_id: The organisation.
 --   postings: Known postings.
---   open_postings: Those that are open.
---   closed_postings: Those that are closed.
---   reposted_postings: Those that were listed again.
---   median_days_to_close: Median of the calendar days from the first listing of closed postings to their closing; null without one.
+--   open_postings: Known postings that are open.
+--   closed_postings: Known postings that are closed.
+--   reposted_postings: Known postings that were listed again.
+--   median_days_to_close: Median of the calendar days from the first listing of a closed posting to its closing; null without one.
 --   joiners: People who joined in the 365 days before the newest answer about a posting of the organisation.
 --   last_received_at: When a posting was last received, UTC.
 with

@@ -5,9 +5,9 @@
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- purpose: The number of people who joined, left or were promoted each week. A missing row means that no change was seen; one may have happened.
 -- incremental_by: organization_id
--- note: A joining counts at the function and level joined, a leaving at those that were left, a promotion at the new ones. A
--- note: change counts in the week in which it took effect, even when that lies after its detection (see was_announced in
--- note: joiners). Dates are often known to the month only, as its first day: then they all count in the week that holds it;
+-- note: A joining counts at the function and level joined, a leaving at the function and level left, a promotion at the new
+-- note: ones. A change counts in the week in which it took effect, even when that lies after its detection (see was_announced
+-- note: in joiners). Dates are often known to the month only, as its first day: then they all count in the week that holds it;
 -- note: month_only_share says how many, and organization_monthly has no such peaks.
 -- partition: year of week_start_on
 -- columns:
@@ -19,11 +19,11 @@
 --   leavers: Leavings in the week, excluding side roles and transfers.
 --   net: joiners minus leavers.
 --   promotions: Promotions in the week, excluding those into side roles.
---   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others arrive.
---   leavers_known_same_month: Those leavers that were seen in the month in which they left.
---   month_only_changes: Those joiners, leavers and promotions dated by the month or the year only.
+--   joiners_known_same_month: Joiners that were seen in the month in which they joined: comparable over time, however late others are seen.
+--   leavers_known_same_month: Leavers that were seen in the month in which they left.
+--   month_only_changes: Joiners, leavers and promotions dated by the month or the year only.
 --   month_only_share: month_only_changes as a share of joiners, leavers and promotions, 0 to 1; null where there are none.
---   boomerangs: Those joiners who had been at the organisation before.
+--   boomerangs: Joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
 --   transfers_in: People whom an acquisition or the like brought, not among joiners; see is_transfer in joiners.

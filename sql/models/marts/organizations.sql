@@ -7,26 +7,26 @@
 -- note: (boards, advisers) are not counted here.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.
---   name: Its name as written in the event detected last; null without events.
---   slug: The trailing part of its page URL, from that event; two organisations can share one.
---   url: Its public page, from that event.
---   events: Its events in job_change_events.
---   undated_events: Those whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
+--   name: The organisation's name as written in the event detected last; null without events.
+--   slug: The trailing part of the organisation's page URL, from the event detected last; two organisations can share one.
+--   url: The organisation's public page, from the event detected last.
+--   events: The organisation's events in job_change_events.
+--   undated_events: Events whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
---   people_duplicated: Those of people_ever under a profile, or an id of the organisation, that is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
---   people_now: Those who have a main job there according to the data, all of them seen to change something. For a headcount use organization_headcounts.
+--   people_duplicated: People of people_ever whose profile, or whose id of the organisation, is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
+--   people_now: People who have a main job there according to the data; each was seen to change something. For a headcount use organization_headcounts.
 --   joiners_ever: Joinings seen, excluding transfers.
 --   leavers_ever: Leavings seen, excluding transfers.
 --   promotions_ever: Promotions seen.
---   boomerangs_ever: Those joiners who had been there before.
+--   boomerangs_ever: Joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
---   last_detected_at: When the service saw the newest of its events, UTC; no later than it was received.
+--   last_detected_at: When the service saw the organisation's newest event, UTC; no later than the event was received.
 --   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where not both were covered, the month after the first detection. Of the changes before it, only those detected late are known.
 --   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
 --   transfers_in_ever: People whom an acquisition or the like brought; see is_transfer in joiners.
 --   transfers_out_ever: People whom a transfer took along.
---   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as one; 0 where there are none.
+--   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as a year; 0 where there are none.
 --   cutoff_on: The data cutoff, first day of a month, UTC: 90 of 100 of the changes before it have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is null.
 with
 

@@ -10,16 +10,16 @@
 --   person_full_name: The person's name in their last event.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organizations: The number of organisations where the person was seen.
---   current_organizations: The number of these where the person is now, side roles included.
+--   current_organizations: The number of organisations where the person is now, side roles included.
 --   main_organization_id: The organisation where the person mainly works now; null when none is known.
---   main_organization_name: Its name as written.
---   main_title: The person's title there as written.
+--   main_organization_name: Name of that organisation as written.
+--   main_title: The person's title at main_organization_id as written.
 --   main_level: Level of main_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown; null where there is no main organisation.
 --   main_function: Field of work of main_title, as in titles; null where there is no main organisation.
 --   is_between: True where the person is at no known organisation now.
 --   first_event_at: When the person's first change took effect, UTC.
 --   last_event_at: When the person's last change took effect, UTC.
---   last_detected_at: When that last change was detected, UTC.
+--   last_detected_at: When the person's last change was detected, UTC.
 --   events: The number of the person's distinct events.
 --   stints: The number of stints; see stints.
 --   boomerangs: How often the person came back to an organisation.

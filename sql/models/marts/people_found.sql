@@ -1,14 +1,14 @@
--- grain: One row per search for people and person that it found, now or before.
+-- grain: One row per search and person that it found, now or before.
 -- key: lookup_key, profile_url
 -- endpoint: people-search
 -- purpose: People that a search found, the source for watch-lists of people.
 -- note: profile_url is the service's name for a person in searches and cannot be opened as a page. The service does not say who
 -- note: that is in job changes, and this table does not guess.
 -- columns:
---   lookup_key: The key of the search: equal questions have the same key.
+--   lookup_key: The key of the search: equal searches have the same key.
 --   subject: The search, in words.
 --   profile_url: The service's name for the person.
---   position: Their position in the newest answer, from 1; null once they are missing there.
+--   position: The person's position in the newest answer, from 1; null once the person is missing there.
 --   full_name: Name, as written.
 --   first_name: Given name, as written.
 --   last_name: Family name, as written.
@@ -20,13 +20,13 @@
 --   is_current: Whether the role is the present one; null when the source does not say.
 --   started_on: First day of the month in which the role began; null when the source does not say.
 --   started_year: The year in which the role began; null when the source does not say.
---   started_month: The month in which it began, 1 to 12; null when the source does not say.
+--   started_month: The month in which the role began, 1 to 12; null when the source does not say.
 --   tenure_years: Whole years in the role, as the service counts them; null when the source does not say.
 --   tenure_months: Further months in the role, as the service counts them; null when the source does not say.
 --   summary: The person's description of themselves; null when the source does not say.
 --   is_open_link: Whether all members may write to the person; null when the source does not say.
---   first_received_at: When the search first found them, UTC.
---   received_at: When the search last found them, UTC.
+--   first_received_at: When the search first found the person, UTC.
+--   received_at: When the search last found the person, UTC.
 with
 
 found as (

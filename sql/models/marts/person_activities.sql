@@ -9,18 +9,18 @@
 --   profile_url: The person's page, as the signal names it.
 --   profile_name: The person's name, as written.
 --   profile_id: The person in job changes, by that page; null where no event shows it, or several people have it.
---   activity: reaction, comment or reply; null where it is something else.
---   occurred_at: When the person did it, UTC.
---   detected_at: When the service saw it, UTC.
+--   activity: reaction, comment or reply; null where the activity is something else.
+--   occurred_at: When the person reacted, commented or replied, UTC.
+--   detected_at: When the service saw the activity, UTC.
 --   reaction: The reaction, such as PRAISE; null for comments and replies.
 --   comment: The person's text, at most 2,000 characters; null for reactions.
 --   post_url: Address of the post.
 --   post_text: The first 300 characters of the post.
 --   post_author_name: The author, as written.
 --   post_author_url: Page of the author.
---   organization_id: The organisation that wrote it; null where a person did, or no event shows that page.
---   signal_id: The signal that delivered it first.
---   received_at: When it was first received, UTC.
+--   organization_id: The organisation that wrote the post; null where a person did, or no event shows that page.
+--   signal_id: The signal that delivered the activity first.
+--   received_at: When the activity was first received, UTC.
 with
 
 -- The key alone decides which delivery of an activity counts: a window over the activities would hold all of them in memory.

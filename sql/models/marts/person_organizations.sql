@@ -10,8 +10,8 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   is_current: True where the person is certainly there on the day of the data (core.as_of): an announced leaving or joining has not happened.
---   is_uncertain: True where no leaving was seen, but the person joined another employer after everything that was seen here: is_current is false, and they may still be there.
+--   is_current: True where the person is certainly there on the day of the data (core.as_of): an announced leaving or joining does not count yet.
+--   is_uncertain: True where no leaving was seen, but the person joined another employer after everything that was seen here: is_current is false, and the person may still be there.
 --   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
 --   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back do not count.
@@ -20,7 +20,7 @@
 --   rank: Rank of title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where it is not understood.
---   is_primary: False where the open stints are side roles such as board member or adviser, or where there never was another.
+--   is_primary: False where all open stints there, or if none is open all stints, are side roles such as board member or adviser.
 --   person_full_name: The person's name in the last event.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name in the last event.

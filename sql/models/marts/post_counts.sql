@@ -6,7 +6,7 @@
 -- columns:
 --   request_id: The request.
 --   url: Address of the post, as requested.
---   received_at: When it was received, UTC.
+--   received_at: When the answer was received, UTC.
 --   posted_at: When the post was published, UTC; null when the source does not say.
 --   likes: The number of likes.
 --   comments: The number of comments.

@@ -2,21 +2,21 @@
 -- key: post
 -- endpoint: post-search
 -- purpose: Posts of organisations and people with their newest counts.
--- note: A search for the last week covers another week each time: posts found once stay.
+-- note: A search for the last week covers a different week each time, so posts that were found once stay.
 -- columns:
 --   post: The post: its URN.
---   url: Its address.
---   content: Its text.
---   posted_at: When it was published, UTC.
---   is_repost: Whether it shares another one.
+--   url: Address of the post.
+--   content: Text of the post.
+--   posted_at: When the post was published, UTC.
+--   is_repost: Whether the post shares another one.
 --   author_name: The author, as written.
 --   author_type: A company or a person, as sent.
 --   author_url: Page of the author.
---   organization_id: The organisation that wrote it; null where a person did, or no event shows that page.
+--   organization_id: The organisation that wrote the post; null where a person did, or no event shows that page.
 --   reactions: Reactions of all kinds.
 --   comments: The number of comments.
---   first_received_at: When it was first received, UTC.
---   received_at: When it was last received, UTC.
+--   first_received_at: When the post was first received, UTC.
+--   received_at: When the post was last received, UTC.
 with
 
 found as (

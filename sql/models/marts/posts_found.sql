@@ -1,14 +1,14 @@
--- grain: One row per search for posts and post that it found, now or before.
+-- grain: One row per search and post that it found, now or before.
 -- key: lookup_key, post
 -- endpoint: post-search
 -- purpose: Posts that a search found, in the order of the service; posts has their content.
 -- columns:
---   lookup_key: The key of the search: equal questions have the same key.
+--   lookup_key: The key of the search: equal searches have the same key.
 --   subject: The search, in words.
 --   post: The post: its URN.
---   position: Its position in the newest answer, from 1; null once it is missing there.
---   first_received_at: When the search first found it, UTC.
---   received_at: When the search last found it, UTC.
+--   position: The post's position in the newest answer, from 1; null once it is missing there.
+--   first_received_at: When the search first found the post, UTC.
+--   received_at: When the search last found the post, UTC.
 with
 
 found as (

@@ -1,4 +1,4 @@
--- grain: One row per organisation, level that people came to, and level that they rose to; all stands for any higher level.
+-- grain: One row per organisation, level that people came to, and level that they rose to; to_level all stands for every step.
 -- key: organization_id, from_level, to_level
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
@@ -16,20 +16,20 @@
 --   organization_id: The service's stable id of the organisation.
 --   from_level: Level that people came to: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   to_level: Level of the new title, the same as from_level for a step inside a level; all for any step.
---   waits: How often people came to the level; null except in rows of all.
---   promoted: The number of people seen to rise from it; null except in rows of all.
+--   waits: How often people came to the level; null unless to_level is all.
+--   promoted: How often people were seen to rise from the level; null unless to_level is all.
 --   longest_calendar_months: The longest wait that was followed: nothing is known beyond that.
---   promoted_share_12_months: Share that is promoted within 12 calendar months, 0 to 1; null where no wait was followed that long.
---   promoted_share_24_months: Share that is promoted within 24 calendar months.
---   promoted_share_36_months: Share that is promoted within 36 calendar months.
---   calendar_months_p25: 25 of 100 are promoted within this many calendar months; null where fewer are known to be.
---   calendar_months_median: Half are promoted within this many.
---   calendar_months_p75: 75 of 100 are promoted within this many.
---   promotions: Promotions of the step, into side roles left out.
---   timed_promotions: Those for which the start of the title before is known.
---   months_of_promoted_p25: 25 of 100 timed promotions came after this many months in the title before, or fewer; null without any.
---   months_of_promoted_median: Median of these months.
---   months_of_promoted_p75: 75 of 100 came after this many months or fewer.
+--   promoted_share_12_months: Share of people promoted within 12 calendar months, 0 to 1; null where no wait was followed that long.
+--   promoted_share_24_months: Share of people promoted within 24 calendar months.
+--   promoted_share_36_months: Share of people promoted within 36 calendar months.
+--   calendar_months_p25: 25 of 100 people are promoted within this many calendar months; null where fewer are known to be promoted.
+--   calendar_months_median: Half of the people are promoted within this many calendar months.
+--   calendar_months_p75: 75 of 100 people are promoted within this many calendar months.
+--   promotions: Promotions of this step, excluding those into side roles.
+--   timed_promotions: Promotions for which the start of the previous title is known.
+--   months_of_promoted_p25: 25 of 100 timed promotions came after at most this many months in the previous title; null without any.
+--   months_of_promoted_median: Half of the timed promotions came after at most this many months in the previous title.
+--   months_of_promoted_p75: 75 of 100 timed promotions came after at most this many months in the previous title.
 --   months_of_promoted_median_min: The median if every wait had been as short as its dates allow.
 --   months_of_promoted_median_max: The median if every wait had been as long as its dates allow.
 with

@@ -16,14 +16,14 @@
 --   week_start_on: The Monday of the week of promoted_at, UTC.
 --   month_start_on: First day of the month of promoted_at, UTC.
 --   profile_id: The service's stable id of the person.
---   stint_number: The stint in which it happened.
+--   stint_number: The stint in which the change happened.
 --   title: The new title as written.
 --   event_key: event_key of the title_change, or of the joined event of a person who was already there; unique.
 --   source: title_change, or joined for a joining of a person who was already there.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
---   previous_title: The title before as written.
+--   previous_title: The previous title as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   level: Level of title, as for previous_level.
 --   previous_rank: Rank of previous_title, which orders levels and the steps inside a level.
@@ -32,18 +32,18 @@
 --   is_management: Whether title manages people.
 --   previous_function: Field of work of previous_title; other where it names none, unknown where it is not understood.
 --   function: Field of work of title, as for previous_function.
---   rule: The rule by which it counts as a promotion.
---   confidence: How likely it is one, 0 to 1.
+--   rule: The rule by which the change counts as a promotion.
+--   confidence: How likely the change is a promotion, 0 to 1.
 --   is_primary: False where the new title is a side role: a change from adviser to board member does not count as a career step at the organisation.
 --   months_in_previous_title: Whole months with previous_title, including flips that led back to it; null when its start was not seen.
---   months_in_previous_title_min: The minimum where only months are known.
---   months_in_previous_title_max: The maximum where only months are known.
+--   months_in_previous_title_min: The fewest months that the precision of the dates allows.
+--   months_in_previous_title_max: The most months that the precision of the dates allows.
 --   precision: How well promoted_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the promotion was announced before it happened: promoted_at is after detected_at. It stays true afterwards.
---   detected_at: When the service had seen the change, UTC; for a joining also that the person was there.
---   known_at: When the service first knew the change, UTC, whatever corrections followed; for a joining also the title before.
+--   detected_at: When the service had seen the change, UTC; for a joining, also that the person was there.
+--   known_at: When the service first knew of the change, UTC, whatever corrections followed; for a joining, also of the previous title.
 --   detection_lag_days: Whole days from the change to its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; for a joining also the title before.
+--   first_seen_at: When the change was first received, UTC; for a joining, also the previous title.
 select
     organization_id,
     changed_at as promoted_at,

@@ -5,13 +5,13 @@
 -- columns:
 --   url: Address of the post, as requested.
 --   page: Page of the answer, from 1.
---   place: Place on it, from 1.
---   actor_name: The person or company that shared it, as written.
+--   place: Place of the share on the page, from 1.
+--   actor_name: The person or company that shared the post, as written.
 --   actor_urn: The network's name for a person; null for a company.
 --   actor_company_id: The network's id of a company; null for a person.
 --   headline: Headline of a person, or the followers of a company, as written.
 --   commentary: The text added to the share; null when there is none.
---   received_at: When it was received, UTC.
+--   received_at: When the answer was received, UTC.
 -- A page was read twice where items disappeared while the list was read.
 with
 

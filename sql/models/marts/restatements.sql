@@ -1,4 +1,4 @@
--- grain: One row per organisation, month of the change, who knew it, and later month in which its figures changed.
+-- grain: One row per organisation, month of the changes, who learnt of them (service or warehouse), and later month in which the figures changed.
 -- key: organization_id, month_start_on, known_to, known_month_on
 -- tier: detail
 -- references: organization_id -> organizations.organization_id
@@ -19,11 +19,11 @@
 --   known_month_on: First day of the later month in which more became known, UTC; always after month_start_on.
 --   joiners_before: Joinings of the month known before that later month.
 --   joiners_added: Joinings of the month that became known in that later month.
---   leavers_before: Leavings known before.
---   leavers_added: Leavings that became known then.
---   promotions_before: Promotions known before.
---   promotions_added: Promotions that became known then.
---   corrected_events: Events of the month, of any type, that were known before and whose correction became known then.
+--   leavers_before: Leavings of the month known before that later month.
+--   leavers_added: Leavings of the month that became known in that later month.
+--   promotions_before: Promotions of the month known before that later month.
+--   promotions_added: Promotions of the month that became known in that later month.
+--   corrected_events: Events of the month, of any type, that were known before and whose correction became known in that later month.
 with
 
 facts as (

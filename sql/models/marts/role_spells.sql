@@ -23,11 +23,11 @@
 --   is_primary: False for a side role such as board member or adviser.
 --   started_at: When the role began, UTC; null when that was not seen.
 --   started_on: The day of started_at, UTC.
---   started_by: The event that began it: joined or title_change; null when that was not seen.
---   started_event_key: event_key of that event; null when it was not seen.
---   ended_at: When the role ended, UTC; null when it is open, or its end was not seen.
+--   started_by: The event that began the role: joined or title_change; null when that was not seen.
+--   started_event_key: event_key of the event that began the role; null when it was not seen.
+--   ended_at: When the role ended, UTC; null when the role is open, or its end was not seen.
 --   ended_on: The day of ended_at, UTC.
---   ended_by: The event that ended it: left, joined (another role) or title_change; null when it is open, or its end was not seen.
+--   ended_by: The event that ended the role: left, joined (another role) or title_change; null when the role is open, or its end was not seen.
 --   is_open: True when the person still has the role according to the data.
 with
 

@@ -6,10 +6,10 @@
 --   signal_id: The service's id of the signal.
 --   profile_url: The person's page, as requested or delivered.
 --   profile_id: The person in job changes, by that page; null where no event shows it, or several people have it.
---   added_at: When it was requested here, UTC; null where it was requested elsewhere.
---   baseline_at: When its first delivery was received, UTC: from then on the person's activity is delivered; null without a delivery.
+--   added_at: When a run of this warehouse added the profile, UTC; null where it was added elsewhere.
+--   baseline_at: When the first delivery about the profile was received, UTC: from then on the person's activity is delivered; null without a delivery.
 --   activities: The number of activities delivered.
---   last_activity_at: When the last of them happened, UTC; null where there is none.
+--   last_activity_at: When the last delivered activity happened, UTC; null where there is none.
 with
 
 asked as (

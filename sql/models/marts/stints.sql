@@ -1,9 +1,9 @@
 -- grain: One row per stint: one person's unbroken time at one organisation.
 -- key: profile_id, organization_id, stint_number
 -- purpose: When each person joined and left an organisation, as what, and whether they came back.
--- note: Main jobs and side roles (boards, advisers) have stints of their own, which can overlap. ambiguous_events has the rules
--- note: by which events become stints. A stint with neither end seen is known from changes of title, or from a left and a
--- note: joined event that are an internal move. Events at one instant are ordered by detection, then joined before title_change
+-- note: Main jobs and side roles (boards, advisers) have separate stints, which can overlap. ambiguous_events has the rules by
+-- note: which events become stints. A stint with neither end seen is known from changes of title, or from a left and a joined
+-- note: event that are an internal move. Events at one instant are ordered by detection, then joined before title_change
 -- note: before left, then by key.
 -- incremental_by: profile_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -33,22 +33,22 @@
 --   joined_first_seen_at: When the joining was first received, UTC; null when never seen.
 --   left_first_seen_at: When the leaving was first received, UTC; null when never seen.
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
---   first_title: The first title known in the stint as written: that of the joining where it has one.
+--   first_title: The first title known in the stint as written: the title of the joining where it has one.
 --   first_level: Level of first_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   first_level_order: Level of first_title as a number, 1 (intern) to 9 (cxo); null when unknown.
 --   first_rank: Rank of first_title, which orders levels and the steps inside a level; null when unknown.
 --   first_is_management: Whether first_title manages people; null when unknown.
 --   first_function: Field of work of first_title; other where it names none, unknown where it is not understood.
---   last_title: The last title known in the stint as written: that of the leaving where it has one; after an internal move the new one.
+--   last_title: The last title known in the stint as written: the title of the leaving where it has one; after an internal move the new one.
 --   level: Level of last_title, as for first_level.
 --   level_order: Level of last_title as a number, as for first_level_order.
 --   rank: Rank of last_title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
---   is_open: True when neither a leaving was seen nor a later stint of the kind: the person is there according to the data.
---   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation; internships do not count as the first.
+--   is_open: True when no leaving and no later stint of the same kind was seen: the person is there according to the data.
+--   is_boomerang: True for every stint after the person's first at the organisation, counted separately for main jobs and side roles; internships do not count as the first.
 --   is_conversion: True where the person had been there before only as an intern.
---   months_away: Whole months from the leaving before to this joining; null for a first stint, and where one of them was not seen, or the date of this one is unknown.
+--   months_away: Whole months from the previous leaving to this joining; null for a first stint, where one of the two was not seen, and where the date of this joining is unknown.
 --   is_primary: False where every known title of the stint, including one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
 --   employer_kind: self_employed, hidden (Stealth Startup) or none (Career Break, Retired), where the name does not name an organisation (config/pseudo-employers.yaml); null otherwise.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen, or its date is unknown.

@@ -19,8 +19,8 @@
 --   direct_moves: Moves with at most 31 days between leaving and joining.
 --   up_moves: Moves to a clearly higher level.
 --   down_moves: Moves to a clearly lower level.
---   first_moved_at: When the first of them joined, UTC.
---   last_moved_at: When the last of them joined, UTC.
+--   first_moved_at: When the first of these people joined, UTC.
+--   last_moved_at: When the last of these people joined, UTC.
 --   median_gap_days: Median of the calendar days from leaving to joining; negative when joining came first.
 select
     flows.from_organization_id,

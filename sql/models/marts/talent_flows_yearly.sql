@@ -16,12 +16,12 @@
 --   people: The number of different people who moved.
 --   moves: The number of moves; more than people when one person moved twice.
 --   leavers: Leavings of main jobs in the year at the organisation that was left, excluding transfers.
---   known_leavers: Those whose destination is known: moves from there to anywhere.
+--   known_leavers: Leavers whose destination is known: all moves from there.
 --   known_share: known_leavers divided by leavers, 0 to 1.
 --   share_of_known: moves divided by known_leavers, 0 to 1.
 --   share_of_leavers: moves divided by leavers, 0 to 1.
---   expected_moves: The moves if the known leavers went there as often as all known leavers of the year do: known_leavers * moves there from anywhere / all moves of the year.
---   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. It is unreliable below 5 expected_moves.
+--   expected_moves: The moves if the known leavers went there as often as all known leavers of the year did: known_leavers * moves there from anywhere / all moves of the year.
+--   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. Below 5 expected_moves, the lift is unreliable.
 with
 
 flows as (

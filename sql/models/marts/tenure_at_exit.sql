@@ -6,22 +6,23 @@
 -- note: The mean tenure of leavers alone is too short, because those who stay have none yet (survivor bias). Here they count as
 -- note: long as they were seen to stay: until cutoff_on of organizations (censored), by when 90 of 100 leavings have been seen.
 -- note: Within a month, exits come before censoring. Tenure is counted in calendar months, because most dates are known to the
--- note: month only: from 31 January to 1 February is one. leavers.tenure_months counts whole months: that is 0 there.
--- note: Main jobs whose joining was seen. People whom a transfer took along are censored then, and people whom one brought are
--- note: in no cohort: group_stints has the tenure across transfers. A leaving dated at the cutoff or later does not count yet.
--- note: A cohort that joined before observed_from_on of organizations holds only late detections (is_fully_observed is false):
--- note: leave it out. tenure_survival has survival after 12, 24 and 36 months and the median, for each year and for all.
--- note: This is a view over tenure_counts: every leaving changes the rest of its curve, so most rows of a table would be
--- note: rewritten every day. To pool cohorts or organisations, add up exits and censored by tenure_calendar_months; at risk at
--- note: t is then the sum of both over all rows of t months and more, and survival the product of 1 - exits / at risk.
+-- note: month only: from 31 January to 1 February is one month. leavers.tenure_months counts whole months: 0 in this example.
+-- note: Only main jobs whose joining was seen count. People whom a transfer took along are censored then, and people whom one
+-- note: brought are in no cohort: group_stints has the tenure across transfers. A leaving dated at the cutoff or later does
+-- note: not count yet. A cohort that joined before observed_from_on of organizations holds only late detections
+-- note: (is_fully_observed is false): leave it out. tenure_survival has survival after 12, 24 and 36 months and the median,
+-- note: for each year and for all. This is a view over tenure_counts: every leaving changes the rest of its curve, so most
+-- note: rows of a table would be rewritten every day. To pool cohorts or organisations, add up exits and censored by
+-- note: tenure_calendar_months; at risk at t is then the sum of both over all rows of t months and more, and survival the
+-- note: product of 1 - exits / at risk.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort_year: Calendar year of joining, UTC.
---   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when both are the same month.
+--   tenure_calendar_months: Calendar months from the month of joining to the month of leaving or of being last seen; 0 when both are the same month.
 --   exits: People who left after this many months.
 --   censored: People who were still there after this many months: at the data cutoff, at the end of what was seen before a leaving that was not seen, or when a transfer took them along.
---   at_risk: People of the cohort who stayed this many months or more: those of exits, of censored, and of all later rows.
---   survival: Share of the cohort that stays longer than this many months, 0 to 1, as estimated from all of it.
+--   at_risk: People of the cohort who stayed this many months or more: exits and censored of this row and of all later rows.
+--   survival: Share of the cohort that stays longer than this many months, 0 to 1, as estimated from the whole cohort.
 --   is_fully_observed: Whether joinings and leavings were requested during the whole year of joining, up to the data cutoff.
 with
 

@@ -9,23 +9,23 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort: Calendar year of joining, UTC, as text; all for all fully observed years together.
---   cohort_year: That year as a number; null for all.
+--   cohort_year: cohort as a number; null for all.
 --   is_fully_observed: Whether joinings and leavings were requested during the whole year of joining; see tenure_at_exit.
 --   joiners: People who joined before the data cutoff.
---   exits: Those who left before it.
---   longest_calendar_months: The longest time that any of them was followed: nothing is known beyond that.
+--   exits: People who left before the data cutoff.
+--   longest_calendar_months: The longest time that any joiner was followed: nothing is known beyond that.
 --   survival_12_months: Share that stays longer than 12 calendar months, 0 to 1; null where none was followed that long.
---   survival_12_months_low: Lower end of its confidence interval.
---   survival_12_months_high: Upper end of its confidence interval.
+--   survival_12_months_low: Lower end of the confidence interval of survival_12_months.
+--   survival_12_months_high: Upper end of the confidence interval of survival_12_months.
 --   survival_24_months: Share that stays longer than 24 calendar months.
---   survival_24_months_low: Lower end of its confidence interval.
---   survival_24_months_high: Upper end of its confidence interval.
+--   survival_24_months_low: Lower end of the confidence interval of survival_24_months.
+--   survival_24_months_high: Upper end of the confidence interval of survival_24_months.
 --   survival_36_months: Share that stays longer than 36 calendar months.
---   survival_36_months_low: Lower end of its confidence interval.
---   survival_36_months_high: Upper end of its confidence interval.
---   median_calendar_months: Calendar months after which half of them or more have left; null where more than half are known to stay.
---   median_calendar_months_low: Lower end of its confidence interval; it can be known where the median is unknown.
---   median_calendar_months_high: Upper end of its confidence interval; null where it is unknown.
+--   survival_36_months_low: Lower end of the confidence interval of survival_36_months.
+--   survival_36_months_high: Upper end of the confidence interval of survival_36_months.
+--   median_calendar_months: Calendar months after which half of the joiners or more have left; null where more than half are known to stay.
+--   median_calendar_months_low: Lower end of the confidence interval of the median; it can be known where the median is unknown.
+--   median_calendar_months_high: Upper end of the confidence interval of the median; null where it is unknown.
 with
 
 yearly as (

@@ -29,9 +29,9 @@
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 --   is_open: Whether no joining was seen to fill the place.
---   is_expired: Whether it stayed open for 365 days before the cutoff_on of organizations: it can no longer be filled.
---   is_censored: Whether the end of the wait was not seen before that day: the place was open then, or expired.
---   days_observed: Days from leaving to joining, or, where is_censored, to that day, 365 at most; 0 or more: the duration for a survival curve.
+--   is_expired: Whether the vacancy stayed open for 365 days before cutoff_on of organizations: it can no longer be filled.
+--   is_censored: Whether the end of the wait was not seen before cutoff_on of organizations: the place was open then, or expired.
+--   days_observed: Days from leaving to joining, or, where is_censored, to cutoff_on of organizations, 365 at most; 0 or more: the duration for a survival curve.
 with
 
 vacancies as (

@@ -9,7 +9,7 @@
 --   event_key: event_key of the title_change, or of the joined event of a person who was already there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   stint_number: The stint in which it happened.
+--   stint_number: The stint in which the change happened.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   organization_name: The organisation's name as written.
@@ -19,12 +19,12 @@
 --   month_start_on: First day of the month of changed_at, UTC.
 --   source: title_change, or joined for a joining of a person who was already there.
 --   label: promotion (clearly up), demotion (clearly down), lateral (another role at about the same level), retitle (the same job in other words), or unclassified.
---   rule: The rule that set its label.
---   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
+--   rule: The rule that set the label.
+--   confidence: How likely the label is right, 0 to 1; 0 where the label is unclassified.
 --   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
 --   is_primary: False where the new title is a side role such as board member or adviser.
---   was_primary: False where the title before is a side role.
---   previous_title: The title before as written; null when not known.
+--   was_primary: False where the previous title is a side role.
+--   previous_title: The previous title as written; null when not known.
 --   title: The new title as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   level: Level of title, as for previous_level.
@@ -36,14 +36,14 @@
 --   function: Field of work of title, as for previous_function.
 --   previous_step_at: When the person came to previous_title, UTC; null when not seen.
 --   months_in_previous_title: Whole months with previous_title, including flips that led back to it; null when its start was not seen.
---   months_in_previous_title_min: The minimum where only months are known.
---   months_in_previous_title_max: The maximum where only months are known.
+--   months_in_previous_title_min: The fewest months that the precision of the dates allows.
+--   months_in_previous_title_max: The most months that the precision of the dates allows.
 --   precision: How well changed_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the change was announced before it happened: changed_at is after detected_at. It stays true afterwards.
---   detected_at: When the service had seen the change, UTC; for a joining also that the person was there.
---   known_at: When the service first knew the change, UTC, whatever corrections followed; for a joining also the title before.
+--   detected_at: When the service had seen the change, UTC; for a joining, also that the person was there.
+--   known_at: When the service first knew of the change, UTC, whatever corrections followed; for a joining, also of the previous title.
 --   detection_lag_days: Whole days from the change to its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; for a joining also the title before.
+--   first_seen_at: When the change was first received, UTC; for a joining, also the previous title.
 select
     steps.event_key,
     steps.profile_id,

@@ -20,28 +20,28 @@
 -- note: kind is duplicate people where at most one in three can be distinguished (with 10 or more people only where most
 -- note: joinings at the source were seen: many people known by two events look alike); rename where the names are alike;
 -- note: spin-off where the target was hardly there before, and the source is more than that part; else acquisition.
--- note: docs/careers.md says how often that is right on public data.
+
 -- values: kind: rename | acquisition | spin-off | duplicate people
 -- values: evidence: names | same day | share of people | same month (or null)
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined.
 --   from_organization_name: Name of the organisation that was left, as in the stint there that was detected last.
---   to_organization_name: Name of the organisation that was joined, likewise.
+--   to_organization_name: Name of the organisation that was joined, as in the stint there that was detected last.
 --   kind: rename, acquisition, spin-off, or duplicate people: profiles of one person, who may have changed jobs.
---   confidence: How likely it is that they did not each change jobs, 0 to 1; rows without evidence or decision start at 0.25.
+--   confidence: How likely it is that the people did not each change jobs, 0 to 1; rows without evidence or decision start at 0.25.
 --   evidence: The proof: names (alike, or one slug), same day, share of people (of the source), or same month; null without any.
 --   decision: The decision in config/transfers.yaml on the pair; null without one.
---   is_transfer: The decision; without one, true where there is evidence and kind is not duplicate people: their moves count as transfers.
---   needs_decision: True from a confidence of 0.45 without evidence or decision: worth a look.
+--   is_transfer: The decision; without one, true where there is evidence and kind is not duplicate people: the moves then count as transfers.
+--   needs_decision: True where the confidence is 0.45 or more without evidence or decision: the row is worth a look.
 --   people: The number of people who moved directly, with at most 31 days between, in the window.
 --   window_start_on: First day of the first month of the window, by joining, UTC.
---   window_end_on: First day of its last month.
+--   window_end_on: First day of the last month of the window, by joining, UTC.
 --   same_day_people: The number of people who joined on the commonest day.
---   same_known_day_people: The number of people who joined on the commonest of the days that are known to the day.
+--   same_known_day_people: The number of people who joined on the commonest of the dates known to the day.
 --   same_month_people: The number of people who joined in the commonest month.
 --   people_there: The number of people known to be at the source in the window.
---   share_of_leavers: people divided by all who left the source in the window; some of people left just before it or after.
+--   share_of_leavers: people divided by all who left the source in the window; some of these people left just before or after it.
 --   share_of_all_leavers: people divided by all who ever left the source.
 --   share_of_joiners: people divided by all who joined the target in the window.
 --   moves: All direct moves from the source to the target, at any time.

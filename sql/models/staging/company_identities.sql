@@ -8,7 +8,7 @@
 --   name: The page or the number.
 --   organization_id: The organisation in job changes; null where it is unknown.
 --   evidence: events (its events show the page) or profile (the profile of a page that events show has the number); null where it is unknown.
---   reason: Why it is unknown: no event shows it, or several organisations do; null where it is known.
+--   reason: Why the organisation is unknown: no event shows the name, or several organisations do; null where it is known.
 with
 
 pages as (

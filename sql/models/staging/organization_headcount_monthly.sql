@@ -4,10 +4,10 @@
 -- purpose: The headcount of each organisation, with bounds of the people who were seen, and its attrition, hiring, promotion and growth rates.
 -- note: This is a view over headcount_changes, with a row also for months in which nothing changed. It is not published;
 -- note: organization_headcounts has its newest rows, and headcount_changes what changed before.
--- note: Main jobs only. Use the column headcount. While an organisation is observed, joinings are seen, so a person who was not
--- note: seen to join was there before: headcount counts them from the start. headcount_min counts them from their first change
--- note: on, and rises with every month of observation, whatever the organisation does. People who changed nothing in the
--- note: observed period are in neither bound. headcount adds the same number of them to every month: as many as the
+-- note: Only main jobs count. Use the column headcount. While an organisation is observed, joinings are seen, so a person who
+-- note: was not seen to join was there before: headcount counts them from the start. headcount_min counts them from their
+-- note: first change on, and rises with every month of observation, whatever the organisation does. People who changed nothing
+-- note: in the observed period are in neither bound. headcount adds the same number of them to every month: as many as the
 -- note: organisation's page reports, or half of those that core.unseen_people expects. Several profiles of one person count as
 -- note: several people.
 -- note: A rate is the number of changes seen in the month, divided by the mean of the headcount at its start and its end: the
@@ -19,7 +19,7 @@
 --   month_start_on: The first day of the month, UTC.
 --   headcount: People at the end of the month, the best figure and the one to use: headcount_max plus, in every month, the same number of people who were never seen.
 --   headcount_min: People who were certainly there at the end of the month: they joined, or were seen there before, and have not left.
---   headcount_max: headcount_min and the people who may have been there: those whose joining was not seen, before their first event, as if they had been there from the start, and those whose leaving was not seen.
+--   headcount_max: headcount_min and the people who may have been there: those whose joining was not seen, from the start until their first event, and those whose leaving was not seen.
 --   reported_headcount: People according to the organisation's own page, as last received in the month; null where it was not received (pipelines/companies.yaml requests it).
 --   joiners: Joinings in the month, excluding side roles and transfers.
 --   leavers: Leavings in the month, excluding side roles and transfers.
@@ -40,8 +40,8 @@
 --   attrition_rate_with_transfers_max: The same as attrition_rate_max, with transfers_out among leavers.
 --   hiring_rate_with_transfers_min: The same as hiring_rate_min, with transfers_in among joiners.
 --   hiring_rate_with_transfers_max: The same as hiring_rate_max, with transfers_in among joiners.
---   growth_rate_with_transfers_min: The same as growth_rate_min, with both.
---   growth_rate_with_transfers_max: The same as growth_rate_max, with both.
+--   growth_rate_with_transfers_min: The same as growth_rate_min, with transfers_in among joiners and transfers_out among leavers.
+--   growth_rate_with_transfers_max: The same as growth_rate_max, with transfers_in among joiners and transfers_out among leavers.
 with
 
 changes as (

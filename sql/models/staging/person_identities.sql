@@ -8,7 +8,7 @@
 --   name: The page or the URN.
 --   profile_id: The person in job changes; null where unknown.
 --   evidence: events (the person's events show the page); null where it is unknown.
---   reason: Why it is unknown: no event shows it, several people show it, or nothing says whose URN it is; null where it is known.
+--   reason: Why the person is unknown: no event shows the page, several people show it, or nothing says whose URN it is; null where the person is known.
 with
 
 shown as (

@@ -1,6 +1,6 @@
 -- grain: One row per watch-list and change that it asks for, with the most certain of the entries that name the person or organisation.
 -- key: pipeline, watch_list, event_key, change
--- purpose: The changes of the people and organisations on watch-lists, and how sure each match is. For new ones, filter on first_seen_at.
+-- purpose: The changes of the people and organisations on watch-lists, and how sure each match is. For new changes, filter on first_seen_at.
 -- kind: view
 -- note: Only the most certain match of an entry counts. The table is not published: a snapshot would show its readers whom a
 -- note: pipeline watches. It is a view, because deciding that a name means one person takes all people: with a million events,
@@ -11,29 +11,29 @@
 --   entry: Place of the entry in the list, from 1.
 --   listed_as: The text of the entry; for a company_url its slug.
 --   matched_by: The kind of match: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
---   confidence: How likely the entry means this one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6, divided by candidates.
+--   confidence: How likely the entry means this person or organisation, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6, divided by candidates.
 --   candidates: The number of people, or organisations, the entry may mean: all of them are shown.
---   is_ambiguous: True where it may mean several.
+--   is_ambiguous: True where the entry may mean several.
 --   change: What happened; see career_changes.
---   event_key: event_key of the event that reports it.
+--   event_key: event_key of the event that reports the change.
 --   profile_id: The service's stable id of the person.
 --   person_full_name: The person's name as written.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
---   organization_id: Where it happened.
+--   organization_id: The organisation where the change happened.
 --   organization_name: The organisation's name as written.
---   changed_on: The day it took effect, UTC; precision says how well that is known.
+--   changed_on: The day on which the change took effect, UTC; precision says how well that is known.
 --   precision: day, month or year; see career_changes.
---   previous_title: The title before; null when not known.
+--   previous_title: The previous title; null when not known.
 --   previous_level: Level of previous_title; null where there is none.
 --   previous_function: Field of work of previous_title; null where there is none.
---   title: The title after; null when not known.
+--   title: The new title; null when not known.
 --   level: Level of title, or unknown; null where there is none.
 --   function: Field of work of title; null where there is none.
 --   other_organization_id: The organisation that the person came from or went to; null when not known, and for changes inside an organisation.
 --   other_organization_name: The name of that organisation.
---   was_announced: True where it was detected before it took effect. It stays true afterwards.
---   detected_at: When the service saw it, UTC.
---   first_seen_at: When it was first received here, UTC.
+--   was_announced: True where the change was detected before it took effect. It stays true afterwards.
+--   detected_at: When the service saw the change, UTC.
+--   first_seen_at: When the change was first received here, UTC.
 with
 
 counted as (

@@ -1,4 +1,4 @@
--- grain: One row per match of a watch-list entry with a person or organisation; one with a null found_id where it matches none.
+-- grain: One row per match of a watch-list entry with a person or organisation; one row with a null found_id where the entry matches none.
 -- key: pipeline, watch_list, entry, kind, found_id
 -- tier: detail
 -- purpose: The people and organisations that watch-list entries match, and the entries that match none in the warehouse.
@@ -11,9 +11,9 @@
 --   kind: The kind of name in the entry: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
 --   listed_as: The text of the entry; for a company_url its slug.
 --   changes: Changes that the list asks for, comma-separated; null for all.
---   levels: Levels that it asks for, comma-separated; null for all.
---   functions: Fields of work that it asks for, comma-separated; null for all.
---   sureness: How likely the entry is right where it means only one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6.
+--   levels: Levels that the list asks for, comma-separated; null for all.
+--   functions: Fields of work that the list asks for, comma-separated; null for all.
+--   sureness: How likely the entry is right where it matches only one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6.
 --   found_id: profile_id or organization_id of a possible match; null where there is none.
 with
 
