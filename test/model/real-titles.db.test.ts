@@ -1,6 +1,6 @@
 /**
  * Careers at random whose titles people really wrote, alone, two at once, and for the time being: every check passes. In
- * such careers the seats at the top are taken, kept beside another one, and left in every way. People and organisations
+ * such careers the seats at the top are taken, kept with another one, and left in every way. People and organisations
  * share pages and names, and some employers are none.
  */
 
