@@ -18,19 +18,21 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packageVersion } from '../support/assets.ts'
-import { fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
+import {
+  OWNER_ONLY,
+  createFile,
+  fsyncDirectory,
+  makeFolder,
+  readIfThere,
+} from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary } from './held.ts'
-import { checkSegments, type JournalState } from './loss.ts'
-import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
-import { recoverSegments } from './recover.ts'
-import type { JournalRecord } from './records.ts'
 import {
   SealListError,
+  SegmentSummary,
   appendSeal,
   createSeals,
   markLine,
@@ -38,55 +40,46 @@ import {
   sealsPath,
   writeDurableOffset,
 } from './seals.ts'
+import { checkSegments } from './loss.ts'
+import { SEGMENT_SUFFIX, listSegments, readSegment } from './reader.ts'
+import { recoverSegments } from './recover.ts'
+import type { JournalRecord } from './records.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 
-export interface Journal {
-  readonly folder: string
-  /** Names of the segments, oldest first. */
-  segments(): string[]
-  /** The records of one segment from byte `from` on; see readSegment. */
-  read(segment: string, from?: number): Generator<PlacedFrame>
-  /** Whether every segment that was sealed is there; see checkSegments. Default: `ends`. */
-  check(depth?: 'ends' | 'bytes'): JournalState
-  /** Closes what a killed process left open; see recoverSegments. Default: `refuse`. */
-  recover(losses?: 'refuse' | 'accept'): string[]
-  /** A writer with its own segment. Nothing is on the disk until the first record. */
-  writer(): JournalWriter
-}
-
 type Payload = string | Uint8Array
 
-export interface JournalWriter {
-  /**
-   * Hands a record to the operating system: a killed process keeps it, a power cut may not.
-   * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
-   */
-  write(record: JournalRecord, payload?: Payload): void
-  /**
-   * Writes a record and resolves when it is on the disk. Concurrent callers share one fsync.
-   * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
-   */
-  append(record: JournalRecord, payload?: Payload): Promise<void>
-  /**
-   * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
-   * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
-   */
-  close(): Promise<void>
-}
+export type JournalWriter = Pick<SegmentWriter, 'write' | 'append' | 'close'>
+
+export type Journal = ReturnType<typeof openJournal>
 
 /**
  * Opens the journal below `folder`; the first record creates the folder.
  * @param segmentBytes the size at which a segment is sealed and the next one begins
  */
-export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES): Journal {
+export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES) {
+  // Each has its own segment. Nothing is on the disk until the first record.
+  const writer = (): JournalWriter => new SegmentWriter(folder, clock, segmentBytes)
   return {
     folder,
+    /** Names of the segments, oldest first. */
     segments: () => listSegments(folder),
-    read: (segment, from) => readSegment(join(folder, segment), from),
-    check: (depth = 'ends') => checkSegments(folder, depth),
-    recover: (losses = 'refuse') => recoverSegments(folder, clock, losses),
-    writer: () => new SegmentWriter(folder, clock, segmentBytes),
+    /** The records of one segment from byte `from` on; see readSegment. */
+    read: (segment: string, from?: number) => readSegment(join(folder, segment), from),
+    /** Whether every segment that was sealed is there; see checkSegments. */
+    check: (depth: 'ends' | 'bytes' = 'ends') => checkSegments(folder, depth),
+    /** Closes what a killed process left open; see recoverSegments. */
+    recover: (losses: 'refuse' | 'accept' = 'refuse') => recoverSegments(folder, clock, losses),
+    writer,
+    /** Appends one record as a whole segment. @throws StorageError when the disk refuses */
+    async append(record: JournalRecord) {
+      const own = writer()
+      try {
+        await own.append(record)
+      } finally {
+        await own.close()
+      }
+    },
   }
 }
 
@@ -108,7 +101,7 @@ interface OpenSegment {
  * all appends that arrive while one runs share the next. Every fsync and every closing of a file goes through one
  * queue, so a segment is closed only after its pending fsyncs, and a new one is confirmed only after the one before it.
  */
-class SegmentWriter implements JournalWriter {
+class SegmentWriter {
   readonly #folder: string
   readonly #clock: Clock
   readonly #segmentBytes: number
@@ -123,10 +116,18 @@ class SegmentWriter implements JournalWriter {
     this.#segmentBytes = segmentBytes
   }
 
+  /**
+   * Hands a record to the operating system: a killed process keeps it, a power cut may not.
+   * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
+   */
   write(record: JournalRecord, payload?: Payload): void {
     this.#writeFrame(record, payload)
   }
 
+  /**
+   * Writes a record and resolves when it is on the disk. Concurrent callers share one fsync.
+   * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
+   */
   async append(record: JournalRecord, payload?: Payload): Promise<void> {
     const segment = this.#writeFrame(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
@@ -138,6 +139,10 @@ class SegmentWriter implements JournalWriter {
     if (segment === this.#segment && segment.bytes >= this.#segmentBytes) await this.close()
   }
 
+  /**
+   * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
+   * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
+   */
   async close(): Promise<void> {
     const segment = this.#segment
     if (segment === null) {
@@ -283,4 +288,24 @@ function brokenBy(cause: unknown, path: string): StorageError {
   return known instanceof StorageError
     ? known
     : new StorageError(`journal ${path}: the disk did not confirm a write`, { cause })
+}
+
+export const IDENTITY_FILE = 'identity'
+
+/**
+ * The identity of the journal in `folder`: a ULID in a small file next to its segments, made once; when several processes
+ * make one, the first wins. It moves with the journal, outlives the warehouse, and is lost when the journal is lost.
+ * Snapshots carry it, so that a destination knows whose rows it shows.
+ * @param nowMs milliseconds since 1970 UTC
+ * @returns a ULID
+ * @throws StorageError when the disk refuses, or the file holds something else
+ */
+export function journalIdentity(folder: string, nowMs: number): string {
+  const path = join(folder, IDENTITY_FILE)
+  if (readIfThere(path) === null) createFile(path, `${newUlid(nowMs)}\n`, OWNER_ONLY)
+  const identity = readIfThere(path)?.toString().trim() ?? ''
+  if (/^[0-9A-HJKMNP-TV-Z]{26}$/.test(identity)) return identity
+  throw new StorageError(`${path} does not hold the identity of a journal`, {
+    hint: 'Restore it from a backup. Or remove it: the next publish makes another, and needs --adopt-destination once.',
+  })
 }

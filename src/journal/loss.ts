@@ -14,18 +14,21 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
-import { SegmentSummary, lossText, withoutKept, type HeldRun } from './held.ts'
-import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
 import {
   GAPS,
   SealListError,
+  SegmentSummary,
+  lossText,
   parseSeals,
   readMarks,
   readSealBytes,
   sealsPath,
+  withoutKept,
   type FileState,
+  type HeldRun,
   type SealedSegment,
 } from './seals.ts'
+import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
 
 export interface Damage {
   readonly sealed: SealedSegment

@@ -10,7 +10,23 @@ import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary, lossText, withoutKept } from './held.ts'
+import {
+  GAPS,
+  SealListError,
+  SegmentSummary,
+  appendSeal,
+  listedIn,
+  lossText,
+  readMarks,
+  readSealBytes,
+  removeMarks,
+  renewSeals,
+  rewriteSeals,
+  sealsPath,
+  withoutKept,
+  type SealLine,
+  type SealedSegment,
+} from './seals.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
@@ -20,20 +36,6 @@ import {
   piecesOf,
   validPrefix,
 } from './reader.ts'
-import {
-  GAPS,
-  SealListError,
-  appendSeal,
-  listedIn,
-  readMarks,
-  readSealBytes,
-  removeMarks,
-  renewSeals,
-  rewriteSeals,
-  sealsPath,
-  type SealLine,
-  type SealedSegment,
-} from './seals.ts'
 
 /**
  * Closes and lists every segment that is not listed. Call it only while holding the data directory's lock, when no other

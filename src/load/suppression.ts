@@ -172,12 +172,7 @@ export async function suppress(
   // Recorded in the journal, so that from now on the loss of the list, or an older list in its place, is noticed. An
   // empty journal stays empty, because it names no people.
   if (noted?.generation !== mark.generation && journal.segments().length > 0) {
-    const writer = journal.writer()
-    try {
-      await writer.append({ kind: 'suppression_changed', at: nowMs, ...mark })
-    } finally {
-      await writer.close()
-    }
+    await journal.append({ kind: 'suppression_changed', at: nowMs, ...mark })
   }
   return { people: hashes, list: mark }
 }

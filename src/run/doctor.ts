@@ -11,8 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { IDENTITY_FILE } from '../journal/identity.ts'
-import { openJournal, type Journal } from '../journal/journal.ts'
+import { IDENTITY_FILE, openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
 import { postgresTables } from '../publish/postgres/load-tables.ts'
 import { readCurrent } from '../publish/manifest.ts'
@@ -178,14 +177,8 @@ export async function keepPause(
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
-  const keep = async (journal: Journal) => {
-    const writer = journal.writer()
-    try {
-      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-    } finally {
-      await writer.close()
-    }
-  }
+  const keep = (journal: Journal) =>
+    journal.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
   await withJournal(world, { command: 'doctor' }, 'refuse', keep).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error
   })

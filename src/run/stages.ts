@@ -5,9 +5,13 @@
 
 import type { ExtractProgress } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
-import { journalIdentity } from '../journal/identity.ts'
+import {
+  journalIdentity,
+  openJournal,
+  type Journal,
+  type JournalWriter,
+} from '../journal/journal.ts'
 import type { RunFinished } from '../journal/records.ts'
-import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { refuseOlderList } from '../load/remove-suppressed.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadProgress } from '../load/load.ts'
@@ -237,7 +241,7 @@ export async function publishStage(
   target: SnapshotTarget,
   by: {
     readonly runId: string | null
-    readonly writer: JournalWriter
+    readonly writer: Pick<JournalWriter, 'append'>
     readonly store?: ObjectStore | null
   },
   world: RunWorld,

@@ -4,8 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { journalIdentity } from '../../journal/identity.ts'
-import type { Journal } from '../../journal/journal.ts'
+import { journalIdentity, type Journal } from '../../journal/journal.ts'
 import { listedIn } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'

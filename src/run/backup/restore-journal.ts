@@ -9,8 +9,7 @@
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { IDENTITY_FILE } from '../../journal/identity.ts'
-import { openJournal, type Journal } from '../../journal/journal.ts'
+import { IDENTITY_FILE, openJournal, type Journal } from '../../journal/journal.ts'
 import { JournalLossError } from '../../journal/loss.ts'
 import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
 import { readSegment } from '../../journal/reader.ts'

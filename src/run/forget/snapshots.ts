@@ -160,15 +160,10 @@ async function snapshotsNaming(
 async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<void> {
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
-  const writer = journal.writer()
   await withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
-    try {
-      // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
-      const own = { ...target, spark: undefined }
-      await publishStage(warehouse, own, { runId: null, writer }, world)
-    } finally {
-      await writer.close()
-    }
+    // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
+    const own = { ...target, spark: undefined }
+    await publishStage(warehouse, own, { runId: null, writer: journal }, world)
     await loadStage(warehouse, journal, world)
   })
 }
