@@ -6,7 +6,7 @@
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { cutAnswer, type IsNamed } from './redact-bodies.ts'
-import { rowsOfDelivery } from './deliveries.ts'
+import { rowsOfDelivery } from './chunk.ts'
 import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { cutAnswer } from '../../src/load/redact-bodies.ts'
-import { rowsOfDelivery } from '../../src/load/deliveries.ts'
+import { rowsOfDelivery } from '../../src/load/chunk.ts'
 
 const ID = '01JD0000000000000000000000'
 const changeOf = (event_id: string, person = event_id) => ({

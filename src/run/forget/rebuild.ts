@@ -9,7 +9,7 @@ import {
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { cutAnswer, cutEvents, type IsNamed } from '../../load/redact-bodies.ts'
-import { ANY_END } from '../../load/rows.ts'
+import { ANY_END } from '../../load/load.ts'
 import { leaveOut } from '../../load/remove-suppressed.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
