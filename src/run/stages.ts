@@ -11,7 +11,7 @@ import {
   type Journal,
   type JournalWriter,
 } from '../journal/journal.ts'
-import type { RunFinished } from '../journal/records.ts'
+import type { StageSeconds } from '../journal/records.ts'
 import { refuseOlderList } from '../load/remove-suppressed.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
@@ -39,6 +39,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'
 import { useOwnLists } from '../support/own-lists.ts'
+import { toSnakeCase } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
@@ -80,33 +81,27 @@ export type RunProgress =
   | ({ readonly stage: 'publish' } & PublishStep)
   | ({ readonly stage: 'forget' | 'backup' | 'export' } & Step)
 
-type Stages = NonNullable<RunFinished['stage_seconds']>
-
-/** Seconds that the stages of a run took. */
-export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
-
 /**
- * Does the work of a stage of a run, measures it, and logs its start, its end and its figures.
- * @param figures facts about the result, without received text
+ * Does the work of a stage of a run, measures it, and logs its start, its end, and the numbers, ids and lengths of lists in its
+ * result: no received text.
+ * @param seconds gets how long it took
  */
-export async function timed<T>(
-  {
-    world: { clock, logger },
-    seconds,
-  }: {
-    readonly world: Pick<RunWorld, 'clock' | 'logger'>
-    readonly seconds: StageSeconds
-  },
+export async function timed<T extends object | null>(
+  { world: { clock, logger }, seconds }: { world: RunWorld; seconds: StageSeconds },
   stage: keyof StageSeconds,
   work: () => Promise<T>,
-  figures: (result: T) => object,
 ): Promise<T> {
   const beganAt = clock.monotonic()
   const took = () => Math.round(clock.monotonic() - beganAt) / SECOND
   logger.info({ stage }, 'stage_began')
   try {
     const result = await work()
-    logger.info({ stage, seconds: took(), ...figures(result) }, 'stage_ended')
+    const figures = Object.entries(result ?? {}).flatMap(([name, value]: [string, unknown]) => {
+      if (Array.isArray(value)) return [[name, value.length]]
+      return typeof value === 'number' || name.endsWith('Id') ? [[name, value]] : []
+    })
+    const told = toSnakeCase(Object.fromEntries(figures)) as object
+    logger.info({ stage, seconds: took(), ...told }, 'stage_ended')
     return result
   } finally {
     seconds[stage] = took()
