@@ -4,16 +4,9 @@
  * and is reported.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readSync,
-  readdirSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { packageVersion } from '../support/assets.ts'
+import { namesIn } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
@@ -70,10 +63,7 @@ export interface PlacedFrame extends Frame {
 
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
-  return onDisk(`journal ${folder}`, () => {
-    const names = existsSync(folder) ? readdirSync(folder) : []
-    return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
-  })
+  return namesIn(folder, /\.journal$/)
 }
 
 const READ_BYTES = MIB

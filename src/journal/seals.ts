@@ -8,18 +8,9 @@
  * Anything else that does not fit is damage.
  */
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { createFile, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { closeSync, constants, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createFile, namesIn, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import {
   ConfigError,
   EXIT,
@@ -240,10 +231,8 @@ export function removeMarks(folder: string, segment?: string): void {
 }
 
 function markPaths(folder: string): string[] {
-  const beside = dirname(folder)
-  const names = onDisk(beside, () => (existsSync(beside) ? readdirSync(beside) : []))
-  const marks = names.filter((name) => name.startsWith(markPath(basename(folder), '')))
-  return marks.map((name) => join(beside, name))
+  const marks = namesIn(dirname(folder), /\.open\./).map((name) => join(dirname(folder), name))
+  return marks.filter((path) => path.startsWith(markPath(folder, '')))
 }
 
 /** What a run wrote into a segment: enough to report a loss of it, and to keep its charges. */

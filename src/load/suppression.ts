@@ -6,18 +6,26 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { HANDLES } from '../api/endpoints/endpoints.ts'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import {
+  OWNER_ONLY,
+  namesIn,
+  readIfThere,
+  readJson,
+  writeFileAtomic,
+} from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { StorageError, onDisk } from '../support/errors.ts'
+import { StorageError } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 import { withoutTrailingSlashes } from '../support/text.ts'
+
+/** The folder of a data directory with a proof of each erasure. */
+export const CERTIFICATES = 'certificates'
 
 /** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
@@ -214,18 +222,19 @@ function listsOf(list: List | null): string[] {
 }
 
 /** The lists that certificates of a data directory refer to. A damaged certificate only shows that there was a list. */
-function certified(folder: string): ({ readonly by: string } & ListMark)[] {
-  const certificates = join(folder, 'certificates')
-  return onDisk(certificates, () => {
-    const names = existsSync(certificates) ? readdirSync(certificates) : []
-    return names
-      .filter((name) => name.startsWith('forget-') && name.endsWith('.json'))
-      .map((name) => {
-        const text = readFileSync(join(certificates, name), 'utf8')
-        const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
-        return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
-      })
+function certified(root: string): ({ readonly by: string } & ListMark)[] {
+  return certificatesIn(root).map(({ name, value }) => {
+    const { list } = certificateSchema.safeParse(value).data ?? {}
+    return { by: name, generation: 0, mac: '', ...list }
   })
+}
+
+/** The certificates of a data directory, oldest first; null for the value of a damaged one. */
+export function certificatesIn(root: string): { readonly name: string; readonly value: unknown }[] {
+  const names = namesIn(join(root, CERTIFICATES), /^forget-.*\.json$/)
+  return names
+    .map((name) => join(CERTIFICATES, name))
+    .map((name) => ({ name, value: readJson(join(root, name)) }))
 }
 
 function writeList(journal: Journal, content: Content): List {

@@ -1,12 +1,11 @@
 /** Loads tables into databases after a publish or by `export`, and remembers them for an erasure. */
 
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
 import { ownTables } from '../model/build-state.ts'
 import { loadIntoPostgres, postgresTables } from '../publish/postgres/load-tables.ts'
-import { readJson, writeJson } from '../support/atomic-file.ts'
+import { namesIn, readJson, writeJson } from '../support/atomic-file.ts'
 import { ConfigError, expectedError, type JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
@@ -106,8 +105,7 @@ function remember(root: string, memory: Memory): void {
 
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
   const folder = folderIn(root)
-  const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
-  const paths = names.toSorted().map((name) => join(folder, name))
+  const paths = namesIn(folder, /\.json$/).map((name) => join(folder, name))
   return paths.map((path) => ({
     path,
     memory: memorySchema.safeParse(readJson(path)).data ?? null,

@@ -4,7 +4,6 @@
  * compare-and-swap. The list has everything else that a restored journal needs, so a backup is always a whole state of it.
  */
 
-import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { journalIdentity, type Journal } from '../../journal/journal.ts'
@@ -12,10 +11,10 @@ import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import { parseSeals, readSealBytes } from '../../journal/seals.ts'
-import { SUPPRESSED_FILE } from '../../load/suppression.ts'
+import { CERTIFICATES, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
-import { readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
+import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, StorageError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
@@ -23,7 +22,7 @@ import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { CERTIFICATES, refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
+import { refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
@@ -255,10 +254,7 @@ export function describeJournal(
 }
 
 function filesOf(root: string): Record<string, string> {
-  const folder = join(root, CERTIFICATES)
-  const certificates = existsSync(folder)
-    ? readdirSync(folder).filter((name) => name.endsWith('.json'))
-    : []
+  const certificates = namesIn(join(root, CERTIFICATES), /\.json$/)
   const files: Record<string, string> = {}
   for (const name of [
     SUPPRESSED_FILE,

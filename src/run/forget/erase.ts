@@ -13,7 +13,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
-import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
+import { CERTIFICATES, readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
 import { removeFile, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
@@ -24,7 +24,7 @@ import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import { eraseInBackups } from '../backup/back-up.ts'
 import { LIST_KEY } from '../backup/backup-target.ts'
 import { eraseInDatabases } from '../databases.ts'
-import { CERTIFICATES, REMOVED, linkedFoldersIn } from '../data-directory.ts'
+import { REMOVED, linkedFoldersIn } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
@@ -41,6 +41,7 @@ import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
   allOf,
   knownOf,
+  readingIn,
   remainingIn,
   searchFolder,
   searchIn,
@@ -88,7 +89,9 @@ export async function erase(
     await before.bringUp()
     const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
     const ids = pending?.profile_ids ?? []
-    const here = isEmpty ? await knownOf(null, ids) : await loadAndLook(world, journal, ids)
+    const here = isEmpty
+      ? await readingIn(world.directory, (nothing) => knownOf(nothing, ids))
+      : await loadAndLook(world, journal, ids)
     if (pending !== null) {
       const certificate = await eraseAll(world, journal, pending, here, { isNew, isEmpty })
       return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }

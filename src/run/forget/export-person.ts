@@ -32,7 +32,7 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
   const { directory, clock, version } = world
   const { tables, markers, destinations } = await readingIn(directory, async (warehouse) => ({
     ...(await knownOf(warehouse, [profileId])),
-    tables: warehouse === null ? {} : await rowsAbout(warehouse, profileId),
+    tables: await rowsAbout(warehouse, profileId),
   }))
   const { events, answers } = receivedOf(world, profileId, namingOf(markers))
   if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {

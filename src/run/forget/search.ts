@@ -72,16 +72,8 @@ export interface Known {
   readonly destinations: readonly string[]
 }
 
-/** @param warehouse null where there is none yet */
-export async function knownOf(
-  warehouse: Warehouse | null,
-  profileIds: readonly string[],
-): Promise<Known> {
+export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]): Promise<Known> {
   const addresses = profileIds.filter((id) => /[/@]/.test(id))
-  if (warehouse === null) {
-    const markers = profileIds.map((text) => ({ text, is_unique: true }))
-    return { markers, notHere: profileIds, pages: addresses, destinations: [] }
-  }
   const destinations = await knownDestinations(warehouse)
   if (profileIds.length === 0) return { markers: [], notHere: [], pages: [], destinations }
   const notHere = await unknownAmong(warehouse, profileIds)
@@ -98,13 +90,15 @@ export async function knownDestinations(warehouse: Warehouse): Promise<string[]>
   return rows.map(({ destination }) => destination)
 }
 
-/** Does `work` with the warehouse of a data directory, to be read as it is; with null where there is none yet. */
+/** Does `work` with the warehouse of a data directory, to be read as it is; with an empty one where there is none yet. */
 export async function readingIn<T>(
-  { warehouse: path }: Pick<DataDirectory, 'warehouse'>,
-  work: (warehouse: Warehouse | null) => Promise<T>,
+  { warehouse: file }: Pick<DataDirectory, 'warehouse'>,
+  work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  if (!existsSync(path)) return work(null)
-  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+  const [path, mode] = existsSync(file)
+    ? ([file, 'read'] as const)
+    : ([':memory:', 'write'] as const)
+  return withWarehouse({ path, mode }, async (warehouse) => {
     // Version 0.11 had no answers.
     if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
       await warehouse.run(
