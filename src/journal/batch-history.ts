@@ -81,10 +81,7 @@ function newDrift() {
  * have arrived above; back to the window of its last page, because older ones may have left above it. Where clocks do
  * not agree, the shortest time that any of them allows.
  */
-export function coveredTime(
-  { batch, read }: BatchHistory,
-  nowMs: number,
-): { from: number | null; to: number } {
+export function coveredTime({ batch, read }: BatchHistory, nowMs: number) {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
   // A page after the first may show that its clocks were wrong.

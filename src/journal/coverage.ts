@@ -71,10 +71,7 @@ function hasType(intervals: readonly CoveredInterval[], type: EventType): boolea
  * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones separately from others.
  * Intervals of one kind come out sorted and separate. Pure.
  */
-export function addInterval(
-  known: readonly CoveredInterval[],
-  added: CoveredInterval,
-): CoveredInterval[] {
+export function addInterval(known: readonly CoveredInterval[], added: CoveredInterval) {
   const [only] = known
   // The usual case, one more night after many, which makes years of them quick to read.
   if (only !== undefined && known.length === 1 && isAlike(only, added) && touch(only, added)) {
@@ -95,9 +92,7 @@ export function addInterval(
  * The detection time up to which a record says that events were read. Events read by then are not later than then,
  * whatever the clock said: the time ends at most minutes after the record was written.
  */
-export function coveredBy(
-  record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>,
-): Stretch {
+export function coveredBy(record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>) {
   const { at, covered_from: from, covered_to } = record
   const to = Math.min(covered_to, at + CLOCK_TOLERANCE_MS)
   return { from: from === null ? null : Math.min(from, to), to }
@@ -107,10 +102,7 @@ export function coveredBy(
  * Moves the ends of intervals; an interval without a valid end (0) keeps its beginning, from which it is requested
  * again. Pure.
  */
-export function endingAt(
-  intervals: readonly CoveredInterval[],
-  endOf: (to: number) => number,
-): CoveredInterval[] {
+export function endingAt(intervals: readonly CoveredInterval[], endOf: (to: number) => number) {
   return intervals.map((one) => {
     const to = endOf(one.to) || (one.from ?? 0)
     return { ...one, from: one.from === null ? null : Math.min(one.from, to), to }

@@ -45,11 +45,7 @@ export interface ErasedSegment extends SegmentFindings {
 }
 
 /** Finds what `cut` would remove from a segment; null for nothing. Changes nothing. */
-export function findInSegment(
-  journal: Journal,
-  segment: string,
-  cut: CutPage,
-): SegmentFindings | null {
+export function findInSegment(journal: Journal, segment: string, cut: CutPage) {
   let pages = 0
   let events = 0
   for (const frame of journal.read(segment)) {
@@ -68,11 +64,7 @@ export function findInSegment(
  * @throws JobtideError when the segment is still open
  * @throws StorageError when the disk refuses
  */
-export function eraseFromSegment(
-  journal: Journal,
-  found: SegmentFindings,
-  cut: CutPage,
-): ErasedSegment {
+export function eraseFromSegment(journal: Journal, found: SegmentFindings, cut: CutPage) {
   const { folder } = journal
   const { segment } = found
   const path = join(folder, segment)

@@ -306,19 +306,13 @@ function voidCoverage(history: History, sound: (to: number) => number): void {
 }
 
 /** The name an organisation has in a history: the id learnt for it, else what it was asked by. */
-export function canonicalName(
-  ids: ReadonlyMap<string, string>,
-  reference: OrganizationRef,
-): string {
+export function canonicalName(ids: ReadonlyMap<string, string>, reference: OrganizationRef) {
   const { by, value } = reference
   return by === 'id' ? value : (ids.get(value) ?? value)
 }
 
 // Facts known under a URL also hold for the id.
-function learn(
-  history: History,
-  { organization, organization_id: id, at }: OrganizationLearnt,
-): void {
+function learn(history: History, { organization, organization_id: id, at }: OrganizationLearnt) {
   const { ids, learntAt, asked, quarantined, filtered } = history
   const name = organization.value
   ids.set(name, id)

@@ -101,11 +101,7 @@ function stateOf(seals: readonly SealedSegment[]): JournalState {
   }
 }
 
-export function damagesOf(
-  folder: string,
-  seals: Iterable<SealedSegment>,
-  depth: 'ends' | 'bytes',
-): Damage[] {
+export function damagesOf(folder: string, seals: Iterable<SealedSegment>, depth: 'ends' | 'bytes') {
   return [...seals].flatMap((sealed) => {
     const what = damageOf(join(folder, sealed.segment), sealed, depth)
     return what === null ? [] : [{ sealed, what }]
@@ -128,12 +124,7 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
 }
 
 // For an unlisted segment: the part that its mark states.
-function openDamageOf(
-  path: string,
-  size: number,
-  marked: number,
-  depth: 'ends' | 'bytes',
-): string | null {
+function openDamageOf(path: string, size: number, marked: number, depth: 'ends' | 'bytes') {
   if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
   if (depth === 'ends') return null
   const { bytes } = validPrefix(path)

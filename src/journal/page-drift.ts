@@ -58,11 +58,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   addPage(history, record, marks)
 }
 
-function doubtOf(
-  history: BatchHistory,
-  record: PageReceived,
-  marks: readonly EventMark[],
-): Doubt | null {
+function doubtOf(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]) {
   const { page, events, has_more: hasMore } = record
   if (isLagging(history, record)) return 'lagging'
   if (pageRepeatedBy(history, record, marks) !== null) return 'repeated'

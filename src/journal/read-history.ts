@@ -11,7 +11,7 @@ import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file
 import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { listSegments, readSegment, type PlacedFrame } from './reader.ts'
+import { listSegments, readSegment } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -104,11 +104,7 @@ function foldSegments(
 }
 
 /** The records of a segment that were not read yet; opens no file that has none. */
-function readAfter(
-  folder: string,
-  segment: string,
-  positions: ReadonlyMap<string, number>,
-): Iterable<PlacedFrame> {
+function readAfter(folder: string, segment: string, positions: ReadonlyMap<string, number>) {
   const path = join(folder, segment)
   const from = positions.get(segment) ?? 0
   const size = statSync(path, { throwIfNoEntry: false })?.size

@@ -44,11 +44,7 @@ import {
  * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
  * @throws JournalDamagedError when one that is not listed is damaged, and that is not accepted
  */
-export function recoverSegments(
-  folder: string,
-  clock: Clock,
-  losses: 'refuse' | 'accept',
-): string[] {
+export function recoverSegments(folder: string, clock: Clock, losses: 'refuse' | 'accept') {
   makeCertain(folder)
   const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
   if (losses === 'refuse') {

@@ -84,11 +84,7 @@ export function readSealBytes(folder: string): Buffer | null {
  * @throws SealListError at a damaged line, unless they are skipped
  * @throws ConfigError for the list of a newer version
  */
-export function parseSeals(
-  folder: string,
-  bytes: Buffer,
-  damaged: 'refuse' | 'skip' = 'refuse',
-): Map<string, SealedSegment> {
+export function parseSeals(folder: string, bytes: Buffer, damaged: 'refuse' | 'skip' = 'refuse') {
   const seals = new Map<string, SealedSegment>()
   const [header, ...lines] = bytes.toString('utf8').replace(ZEROED_END, '').split('\n')
   const format = Number(ANY_HEADER.exec(header ?? '')?.[1] ?? VERSION)

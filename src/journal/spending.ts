@@ -141,11 +141,7 @@ export function nextMonthAt(epochMs: number): number {
 }
 
 /** The entry of a pipeline and a UTC day, created if missing. */
-export function spendingOf(
-  all: Map<string, DaySpending>,
-  pipeline: string,
-  day: string,
-): DaySpending {
+export function spendingOf(all: Map<string, DaySpending>, pipeline: string, day: string) {
   const key = `${day} ${pipeline}`
   const spending = all.get(key) ?? { day, pipeline, ...noCounts() }
   all.set(key, spending)
@@ -153,10 +149,7 @@ export function spendingOf(
 }
 
 /** Credits charged or in doubt for a pipeline (null: for all) in each calendar month (UTC): `2026-11` → 4,210. */
-export function monthlyCredits(
-  all: ReadonlyMap<string, DaySpending>,
-  pipeline: string | null,
-): Map<string, number> {
+export function monthlyCredits(all: ReadonlyMap<string, DaySpending>, pipeline: string | null) {
   const months = new Map<string, number>()
   for (const spending of all.values()) {
     if (pipeline !== null && spending.pipeline !== pipeline) continue

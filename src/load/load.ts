@@ -189,11 +189,7 @@ async function openSegments(warehouse: Warehouse, journal: Journal): Promise<Ope
  * The position at which to continue in a segment. If the warehouse is older than an erasure that rewrote the segment,
  * the loaded position may lie within a record or past the end. Then loading continues after the last loaded page.
  */
-async function placeIn(
-  warehouse: Warehouse,
-  journal: Journal,
-  { name, from, size }: OpenSegment,
-): Promise<number> {
+async function placeIn(warehouse: Warehouse, journal: Journal, { name, from, size }: OpenSegment) {
   if (from === 0 || (from < size && isRecordAt(journal, name, from))) return from
   const { request_id: ids = [] } = await warehouse.columns<string>(
     'select request_id from ops.pages where body_sha256 is not null',
@@ -298,11 +294,7 @@ async function mergeAnswers(warehouse: Warehouse, answers: readonly AnswerRow[])
   }
 }
 
-async function mergeEvents(
-  warehouse: Warehouse,
-  isNoted: boolean,
-  report: LoadReport,
-): Promise<void> {
+async function mergeEvents(warehouse: Warehouse, isNoted: boolean, report: LoadReport) {
   const sightings = await warehouse.number('select count(*) from staged_sightings')
   if (sightings === 0) return
   await warehouse.run(sqlText('load/compare_events.sql'))
@@ -331,10 +323,7 @@ async function noteChangedEvents(warehouse: Warehouse): Promise<void> {
 }
 
 /** Replaces the rows of the tables of facts by those of `history`. Tables that it does not mention are left alone. */
-async function storeFacts(
-  warehouse: Warehouse,
-  history: History | Pick<History, 'runs'>,
-): Promise<void> {
+async function storeFacts(warehouse: Warehouse, history: History | Pick<History, 'runs'>) {
   const runs = [...history.runs.values()].map(runRow)
   const facts = { runs, ...('coverage' in history ? factsOf(history) : {}) }
   await warehouse.transaction(async () => {

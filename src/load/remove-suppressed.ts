@@ -90,10 +90,7 @@ export async function followList(warehouse: Warehouse, suppression: Suppression)
 }
 
 /** @throws StorageError if a warehouse follows another list, so that it may show erased people */
-export async function refuseOlderList(
-  warehouse: Warehouse,
-  suppression: Suppression,
-): Promise<void> {
+export async function refuseOlderList(warehouse: Warehouse, suppression: Suppression) {
   const { list } = await followed(warehouse)
   if (list === suppression.list) return
   throw new StorageError(

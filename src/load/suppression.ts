@@ -191,10 +191,7 @@ function emptyList(): Content {
 }
 
 /** The list next to a journal; null if there never was one. */
-function readList(
-  journal: Journal,
-  noted: ListMark | null = readHistory(journal).suppression,
-): List | null {
+function readList(journal: Journal, noted: ListMark | null = readHistory(journal).suppression) {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
   const ofJournal = noted === null ? [] : [{ by: 'the journal', ...noted }]

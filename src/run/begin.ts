@@ -164,11 +164,7 @@ function noteFilters(
   if (filters !== undefined) writer.write({ kind: 'question_filtered', run_id, at, filters })
 }
 
-function drop(
-  { writer, clock }: BeginOptions,
-  run: RunHistory,
-  batches: readonly BatchHistory[],
-): void {
+function drop({ writer, clock }: BeginOptions, run: RunHistory, batches: readonly BatchHistory[]) {
   for (const history of batches) {
     const { batch } = history
     const about = { run_id: run.started.run_id, batch_id: batch.batch_id, at: clock.now() }
@@ -231,10 +227,7 @@ async function abandonOthers(
 }
 
 // Batches are named within their run; what is added later must not take the names of those there are.
-function named<T extends { readonly batch_id: string }>(
-  batches: readonly T[],
-  attempt: number,
-): T[] {
+function named<T extends { readonly batch_id: string }>(batches: readonly T[], attempt: number) {
   return batches.map((batch) => ({ ...batch, batch_id: `r${attempt}-${batch.batch_id}` }))
 }
 

@@ -201,11 +201,7 @@ function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
 }
 
 /** Tables of endpoints that were never asked are empty here, so that the select works whichever pipeline runs first. */
-async function selected(
-  { sql }: { readonly sql: string },
-  endpoint: string,
-  dataDir: string,
-): Promise<Line[]> {
+async function selected({ sql }: { readonly sql: string }, endpoint: string, dataDir: string) {
   const path = dataDirectory(dataDir).warehouse
   try {
     return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {

@@ -132,10 +132,7 @@ function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): Sto
  * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
  * `problem`, and does not keep people in the others.
  */
-export async function eraseInDatabases(
-  warehouse: Warehouse,
-  world: DatabaseWorld,
-): Promise<StoreFindings[]> {
+export async function eraseInDatabases(warehouse: Warehouse, world: DatabaseWorld) {
   const findings: StoreFindings[] = []
   for (const one of remembered(world.directory.root)) {
     let found = findingOf(one)

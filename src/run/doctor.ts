@@ -54,10 +54,7 @@ export function finding(
 }
 
 /** Runs a check; an expected failure becomes a problem with its own hint. @throws any error other than a JobtideError */
-export async function look(
-  check: string,
-  work: () => Promise<Finding> | Finding,
-): Promise<Finding> {
+export async function look(check: string, work: () => Promise<Finding> | Finding) {
   try {
     return await work()
   } catch (error) {
@@ -168,11 +165,7 @@ function whyNotWritable(folder: string): string | null {
  * current run gets the time from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
-export async function keepPause(
-  notBefore: number,
-  reason: string,
-  world: BackupWorld,
-): Promise<void> {
+export async function keepPause(notBefore: number, reason: string, world: BackupWorld) {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
@@ -210,10 +203,7 @@ export async function pipelineFindings(
   return findings
 }
 
-function backupFinding(
-  { pipelines, nowMs }: Freshness,
-  { root, journal }: RunWorld['directory'],
-): Finding {
+function backupFinding({ pipelines, nowMs }: Freshness, { root, journal }: RunWorld['directory']) {
   const backup = (state: FindingState, found: string, hint?: string) =>
     finding('backup', state, found, hint)
   const states = backupStates(root, listedIn(journal, 'skip').size)

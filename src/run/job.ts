@@ -197,11 +197,7 @@ type Asked = Pick<
   'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
 >
 
-async function readQuestion(
-  spec: PipelineSpec,
-  file: string,
-  overrides: Overrides,
-): Promise<Asked> {
+async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrides) {
   const namedList = resolve(dirname(file), spec.organizations)
   const organizationsFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(organizationsFile)
@@ -253,20 +249,12 @@ function isBundled(list: string): boolean {
 }
 
 /** The snapshot settings of pipeline `name`; null publishes nothing. For commands that run no pipeline. */
-export function readSnapshotTarget(
-  name: string,
-  overrides: Overrides,
-  dataDir: string,
-): SnapshotTarget | null {
+export function readSnapshotTarget(name: string, overrides: Overrides, dataDir: string) {
   return snapshotTarget(readPipeline(name).spec, overrides, dataDir)
 }
 
 /** Where pipeline `name` backs the journal up; null for nowhere. For commands that run no pipeline. */
-export function readBackupTarget(
-  name: string,
-  overrides: Overrides,
-  dataDir: string,
-): BackupTarget | null {
+export function readBackupTarget(name: string, overrides: Overrides, dataDir: string) {
   return backupOf(readPipeline(name).spec, overrides, dataDir)
 }
 

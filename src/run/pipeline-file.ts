@@ -86,10 +86,7 @@ export function refuseOthersPipeline(file: string): boolean {
  * models, checks or lists; null where neither has.
  * @param pipelines that the command names
  */
-export function ownFolder(
-  pipelines: readonly string[],
-  { root }: Pick<DataDirectory, 'root'>,
-): string | null {
+export function ownFolder(pipelines: readonly string[], { root }: Pick<DataDirectory, 'root'>) {
   const folders = pipelines.map((name) => resolve(dirname(pipelineFile(name) ?? name)))
   const isProjects = (folder: string) =>
     basename(folder) === 'pipelines' && folder !== join(packageRoot, 'pipelines')

@@ -76,11 +76,7 @@ export function openRunOf({ runs }: Pick<History, 'runs'>, pipeline: string): Ru
 }
 
 /** Runs of the same pipeline that will not be resumed and were never closed: they were killed. */
-export function runsToAbandon(
-  history: History,
-  pipeline: string,
-  resumed: RunHistory | null,
-): RunHistory[] {
+export function runsToAbandon(history: History, pipeline: string, resumed: RunHistory | null) {
   return [...history.runs.values()].filter(
     (run) => run.started.pipeline === pipeline && run.finished === null && run !== resumed,
   )

@@ -19,10 +19,7 @@ export interface SparkBuild {
  * The Spark settings of a pipeline; undefined if DuckDB builds. @param engine the override of the command line
  * @throws ConfigError when it does not say how a job is started
  */
-export function sparkBuildOf(
-  build: PipelineSpec['build'],
-  engine: 'duckdb' | 'spark' | undefined,
-): SparkBuild | undefined {
+export function sparkBuildOf(build: PipelineSpec['build'], engine: 'duckdb' | 'spark' | undefined) {
   const { engine: said = 'duckdb', submit, address } = build ?? {}
   if ((engine ?? said) === 'duckdb') return undefined
   if (submit !== undefined) return { submit, address: address ?? null }

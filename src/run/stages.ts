@@ -169,10 +169,7 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
  * Reads the user's own models, checks and lists before a run buys. @throws ConfigError for a wrong one, or where Spark builds the
  * models
  */
-export async function refuseWrongOwn(
-  folder: string | null | undefined,
-  isOfSpark: boolean,
-): Promise<void> {
+export async function refuseWrongOwn(folder: string | null | undefined, isOfSpark: boolean) {
   if (folder === null || folder === undefined) return
   const { models, checks, lists } = readOwnFiles(folder)
   if (isOfSpark) refuseOnSpark(models.length + checks.length)
@@ -311,11 +308,7 @@ export function openTarget(
 const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 
 // Everything is published by now: a failed garbage collection is reported, and the next one continues.
-async function gcTarget(
-  store: ObjectStore,
-  keep: Keep,
-  { logger, stop }: RunWorld,
-): Promise<GcReport> {
+async function gcTarget(store: ObjectStore, keep: Keep, { logger, stop }: RunWorld) {
   try {
     return await collectGarbage({ store, keep, logger, signal: stop })
   } catch (error) {

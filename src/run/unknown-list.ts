@@ -51,11 +51,7 @@ const ALL_DAYS = 365
 const SHOWN = 3
 
 /** @returns null where at least one organisation sent an event, or was not looked at yet */
-function unknownList(
-  { question, organizationsFile }: Job,
-  history: History,
-  nowMs: number,
-): ListVerdict['unknownList'] {
+function unknownList({ question, organizationsFile }: Job, history: History, nowMs: number) {
   const wanted = { ...wantedOf(question), window: question.initialWindow }
   const { organizations } = coverageReport(wanted, history, nowMs)
   const refused = organizations.filter((one) => one.quarantined !== null && one.events === 0)

@@ -113,12 +113,7 @@ export async function backUp(
   }
 }
 
-async function copy(
-  store: ObjectStore,
-  here: BackupList,
-  journal: Journal,
-  world: BackupWorld,
-): Promise<void> {
+async function copy(store: ObjectStore, here: BackupList, journal: Journal, world: BackupWorld) {
   const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
@@ -297,11 +292,7 @@ async function listAt(target: BackupTarget, world: BackupWorld): Promise<BackupL
  * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
  * @returns what is left, a sentence for each place
  */
-export async function eraseInBackups(
-  world: BackupWorld,
-  journal: Journal,
-  isLast: boolean,
-): Promise<string[]> {
+export async function eraseInBackups(world: BackupWorld, journal: Journal, isLast: boolean) {
   const left: string[] = []
   for (const target of knownBackups(world.directory.root, journal)) {
     const problem = await eraseIn(target, journal, world, isLast)

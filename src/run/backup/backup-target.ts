@@ -12,7 +12,7 @@ import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import { parseSeals, readSealBytes } from '../../journal/seals.ts'
 import { CERTIFICATES, SUPPRESSED_FILE } from '../../load/suppression.ts'
-import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
+import type { ObjectStore, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../../support/clock.ts'
@@ -279,9 +279,7 @@ export function contentSha256(list: BackupList): string {
 }
 
 /** @returns null where there is no backup @throws StorageError when the list is damaged @throws ConfigError when it is newer */
-export async function readBackupList(
-  store: ObjectStore,
-): Promise<{ readonly list: BackupList; readonly version: ObjectVersion } | null> {
+export async function readBackupList(store: ObjectStore) {
   const stored = await store.get(LIST_KEY)
   if (stored === null) return null
   const where = store.urlOf(LIST_KEY)

@@ -73,11 +73,7 @@ export interface Erasure extends Certificate {
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
  */
-export async function erase(
-  world: ErasureWorld,
-  request: Erasable,
-  maxWaitMs = 0,
-): Promise<Erasure | null> {
+export async function erase(world: ErasureWorld, request: Erasable, maxWaitMs = 0) {
   const { root, warehouse } = world.directory
   const lock = { command: 'forget', maxWaitMs }
   return withJournal(world, lock, 'refuse', async (journal, _, before) => {
@@ -175,11 +171,7 @@ async function eraseAll(
 }
 
 /** Loads the journal, and returns what the warehouse then knows about the people. */
-async function loadAndLook(
-  world: ErasureWorld,
-  journal: Journal,
-  ids: readonly string[],
-): Promise<Known> {
+async function loadAndLook(world: ErasureWorld, journal: Journal, ids: readonly string[]) {
   const { directory } = world
   // A load of an empty journal would remove runs and coverage from the warehouse.
   await refuseLostJournal(journal, directory)
@@ -282,10 +274,7 @@ function certify(
  * @param retentionDays 1 to 100,000; null keeps events of any age
  * @returns null when nothing was left to erase, or it is left to the end of the next run, because others are at work
  */
-export async function eraseAfterRun(
-  world: ErasureWorld,
-  retentionDays: number | null,
-): Promise<Certificate | null> {
+export async function eraseAfterRun(world: ErasureWorld, retentionDays: number | null) {
   const { directory, clock, logger } = world
   const suppression = readSuppression(openJournal(directory.journal, clock))
   const cutoff = retentionDays === null ? null : nextMonthAt(clock.now()) - retentionDays * DAY

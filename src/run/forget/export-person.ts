@@ -89,10 +89,7 @@ function receivedOf(
 }
 
 /** Rows about the person in tables that analysts see. */
-async function rowsAbout(
-  warehouse: Warehouse,
-  profileId: string,
-): Promise<Record<string, readonly Row[]>> {
+async function rowsAbout(warehouse: Warehouse, profileId: string) {
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await relationsOf(warehouse)) {
     const table = nameInTier(name)

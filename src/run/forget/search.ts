@@ -37,16 +37,12 @@ export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0,
 }
 
 /** How an erasure searches for `markers`; with its own folder, because searching needs no lock. */
-export function searchIn(
-  world: ErasureWorld,
-  name: string,
-  markers: readonly Marker[],
-): SearchOptions {
+export function searchIn(world: ErasureWorld, name: string, markers: readonly Marker[]) {
   return {
     markers,
     scratchFolder: scratchOf(world),
     signal: world.stop,
-    onFile: (done, total) => tell(world, name, done, total),
+    onFile: (done: number, total: number) => tell(world, name, done, total),
   }
 }
 
@@ -109,10 +105,7 @@ export async function readingIn<T>(
   })
 }
 
-async function unknownAmong(
-  warehouse: Warehouse,
-  profileIds: readonly string[],
-): Promise<string[]> {
+async function unknownAmong(warehouse: Warehouse, profileIds: readonly string[]) {
   const rows = await warehouse.all<{ id: string }>(
     `with named as materialized (select distinct unnest(from_json($1, '["varchar"]')) as id)
     select id from named
@@ -214,11 +207,7 @@ export interface SearchOptions {
 type Open = (name: string, work: (path: string) => Promise<void>) => Promise<void>
 
 /** Searches every file below `folder`, but `without`. No database there may be open in this process. */
-export async function searchFolder(
-  folder: string,
-  options: SearchOptions,
-  without = '',
-): Promise<SearchReport> {
+export async function searchFolder(folder: string, options: SearchOptions, without = '') {
   try {
     const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -371,12 +360,7 @@ async function searchBytes(path: string, terms: SearchTerms) {
 }
 
 /** Searches what a file holds; null where nothing is found. */
-async function searchContent(
-  path: string,
-  name: string,
-  terms: SearchTerms,
-  engine: Warehouse,
-): Promise<string | null> {
+async function searchContent(path: string, name: string, terms: SearchTerms, engine: Warehouse) {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()

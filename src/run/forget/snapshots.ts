@@ -45,11 +45,7 @@ import {
  * ./pipelines, or Jobtide's own, reach it.
  * @throws ConfigError when that pipeline cannot be read
  */
-export function targetsOf(
-  dataDir: string,
-  pipeline: string | undefined,
-  known: readonly string[],
-): SnapshotTarget[] {
+export function targetsOf(dataDir: string, pipeline: string | undefined, known: readonly string[]) {
   const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
   const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
   const files = folders.flatMap(pipelineFilesIn)
