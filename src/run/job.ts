@@ -32,7 +32,6 @@ import { readCollection, type Collection } from './collection.ts'
 import { refuseOwnPlace } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
-import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
 /** Options that allow a run which is refused without them. */
 interface Allowances {
@@ -107,6 +106,14 @@ export interface SnapshotTarget {
   readonly s3: S3Options
   /** The engine that builds the models of a snapshot; if absent, DuckDB has built them. */
   readonly spark?: SparkBuild | undefined
+}
+
+/** How Spark builds the models, as a pipeline file says it. */
+export interface SparkBuild {
+  /** The command that starts the job and waits for its end. */
+  readonly submit: readonly string[]
+  /** The destination as Spark calls it; null: as Jobtide does. */
+  readonly address: string | null
 }
 
 /** A schema of a database, and what it gets. */
@@ -352,4 +359,17 @@ function readPipeline(name: string): {
   refuseOthersPipeline(file)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }
+}
+
+/**
+ * The Spark settings of a pipeline; undefined if DuckDB builds. @param engine the override of the command line
+ * @throws ConfigError when it does not say how a job is started
+ */
+export function sparkBuildOf(build: PipelineSpec['build'], engine: 'duckdb' | 'spark' | undefined) {
+  const { engine: said = 'duckdb', submit, address } = build ?? {}
+  if ((engine ?? said) === 'duckdb') return undefined
+  if (submit !== undefined) return { submit, address: address ?? null }
+  throw new ConfigError('the pipeline does not say how a Spark job is started', {
+    hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it. Nothing was sent.',
+  })
 }

@@ -6,6 +6,7 @@
 import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { collect } from '../extract/collect.ts'
+import { BudgetReachedError } from '../extract/budget.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import { serviceTime } from '../journal/clock-history.ts'
@@ -19,6 +20,7 @@ import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { EXIT, JobtideError, expectedError } from '../support/errors.ts'
+import { shuffled } from '../support/numbers.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
@@ -173,7 +175,7 @@ async function buy(parts: Attempt, run: RunHistory) {
   }
 }
 
-export function extraction(
+function extraction(
   { job, service, world, session }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
   run: RunHistory,
 ): ExtractOptions {
@@ -358,4 +360,58 @@ async function closeFailed(
     await show(parts, { closing }).catch(() => undefined)
   }
   await close(parts, closing).catch(() => undefined)
+}
+
+export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
+
+/**
+ * Forecasts from a sample, for `plan --sample`: reads random batches of a run of `job` to their end. The next `run` of the same pipeline continues with the others.
+ * @param count how many of the batches that are not read yet, 2 or more: one gives no range
+ * @returns also what a sample shows that needs more pages than the budget allows
+ * @throws JobtideError as a run does
+ */
+export async function sampleRun(job: Job, count: number, service: Service, world: RunWorld) {
+  const { clock, random } = world
+  return withSession(job, 'plan', world, async (session) => {
+    const { history, writer, backups } = session
+    const begun = await beginRun({ job, command: 'plan', history, writer, clock, backups })
+    const { run, organizations, leftBehind } = begun
+    const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
+    // Those that an earlier sample could not finish come first: others would cost as much again.
+    const begunBefore = unread.filter(({ pages }) => pages > 0)
+    const others = unread.filter(({ pages }) => pages === 0)
+    const drawn = [...begunBefore, ...shuffled(others, random)].slice(0, count)
+    let progress: ExtractProgress | null = null
+    const reportOf = (now: ExtractProgress, endedEarly: JobtideError | null) => ({
+      runId: run.started.run_id,
+      pipeline: job.pipeline,
+      organizations,
+      leftBehind,
+      /** The pace at which the rest will be bought; null where the service sets it. */
+      requestsPerSecond: job.requestsPerSecond,
+      /** Credits of the run so far, including earlier attempts. */
+      creditsOfRun: run.creditsCommitted + now.credits,
+      /** The sample, and the projection of the whole run. */
+      progress: now,
+      /** The budget that ended the sample; null if it was read to its end. */
+      endedEarly,
+    })
+    try {
+      const read = await extract({
+        ...extraction({ job, service, world, session }, run),
+        only: new Set(drawn.map(({ batch }) => batch.batch_id)),
+        onProgress: (now) => {
+          progress = now
+          world.onProgress({ stage: 'extract', ...now })
+        },
+      })
+      await writer.append(closingOf(run, null, clock, { outcome: 'sampled' }))
+      return reportOf(read, null)
+    } catch (error) {
+      // The error to report is the one that ended the sample, also where even its end cannot be noted.
+      await writer.append(closingOf(run, error, clock)).catch(() => undefined)
+      if (progress === null || !(error instanceof BudgetReachedError)) throw error
+      return reportOf(progress, error)
+    }
+  })
 }

@@ -48,8 +48,7 @@ import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
-import { publishFromSpark } from './spark-publish.ts'
-import type { SubmitWorld } from './spark-submit.ts'
+import { publishFromSpark, type SubmitWorld } from './spark-publish.ts'
 
 /** The effects of a run, passed as an argument. */
 export interface RunWorld {
