@@ -24,8 +24,7 @@ import { StorageError } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 import { withoutTrailingSlashes } from '../support/text.ts'
 
-/** The folder of a data directory with a proof of each erasure. */
-export const CERTIFICATES = 'certificates'
+const CERTIFICATES = 'certificates'
 
 /** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'

@@ -2,9 +2,11 @@
 
 import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { CERTIFICATES } from '../load/suppression.ts'
 import { ConfigError, systemCode } from '../support/errors.ts'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
+
+/** The folder with a proof of each erasure. */
+export const CERTIFICATES = 'certificates'
 
 /** Jobtide's own folders and files, also with a further extension (`journal.seals`). */
 const OWN_NAMES = [

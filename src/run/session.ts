@@ -75,14 +75,17 @@ export async function withJournal<T>(
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
     if (losses === 'refuse') readHistory(journal)
-    else {
-      for (const segment of journal.segments()) {
-        validPrefix(join(journal.folder, segment))
-      }
+    else for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
+    let before: { loaded: readonly LoadedSegment[]; newFiles: number } | undefined
+    if (!WRITES_JOURNAL_ALONE.has(request.command)) {
+      // Reads what all steps will read. If one is refused, nothing is of this version yet: the one that wrote it still works.
+      readSuppression(journal, losses === 'accept' ? null : undefined)
+      readPending(directory.root)
+      readMemory(directory.root)
+      before = await lookBefore(directory.warehouse, async (open, newFiles) => {
+        return { loaded: await open.all<LoadedSegment>(LOADED), newFiles }
+      })
     }
-    const before = WRITES_JOURNAL_ALONE.has(request.command)
-      ? undefined
-      : await refuseUnreadable(journal, directory, losses)
     const files = filesOfInbox(directory.inbox)
     // Deliveries stay in the inbox if the journal is an older copy, because the newer one would lack them.
     for (const target of files.length === 0 ? [] : readMemory(directory.root)) {
@@ -146,25 +149,6 @@ async function takeInbox(
 }
 
 const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
-
-/**
- * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
- * wrote it still works.
- * @returns what the warehouse was loaded from, and how much its schema lacks, where it can be read
- */
-async function refuseUnreadable(
-  journal: Journal,
-  { root, warehouse }: RunWorld['directory'],
-  losses: 'refuse' | 'accept',
-): Promise<{ readonly loaded: readonly LoadedSegment[]; readonly newFiles: number } | undefined> {
-  readSuppression(journal, losses === 'accept' ? null : undefined)
-  readPending(root)
-  readMemory(root)
-  return lookBefore(warehouse, async (open, newFiles) => ({
-    loaded: await open.all<LoadedSegment>(LOADED),
-    newFiles,
-  }))
-}
 
 /**
  * As {@link withJournal}, with the journal's writer, for a process that buys.

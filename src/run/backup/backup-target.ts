@@ -11,7 +11,7 @@ import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import { parseSeals, readSealBytes } from '../../journal/seals.ts'
-import { CERTIFICATES, SUPPRESSED_FILE } from '../../load/suppression.ts'
+import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
@@ -22,7 +22,7 @@ import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
+import { CERTIFICATES, refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
@@ -114,18 +114,12 @@ export function knownBackups(
   journal: Journal,
   runs?: ReadonlyMap<string, RunHistory>,
 ): BackupTarget[] {
-  const known = readFile(root) ?? notedBackups(journal, runs) ?? []
-  return known.map(({ place, s3 }) => ({ place, s3 }))
-}
-
-/** Where the newest run that noted its backups made them; null if none did, as before 0.17. */
-function notedBackups(journal: Journal, runs = runsOf(journal)): BackupTarget[] | null {
-  const noted = [...runs.values()].findLast(({ started }) => started.backups !== undefined)
-  return (noted?.started.backups as BackupTarget[] | undefined) ?? null
-}
-
-function runsOf(journal: Journal): ReadonlyMap<string, RunHistory> {
-  return journal.segments().length === 0 ? new Map() : readHistory(journal).runs
+  const known = readFile(root)
+  if (known !== null) return known.map(({ place, s3 }) => ({ place, s3 }))
+  const all = runs ?? (journal.segments().length === 0 ? new Map() : readHistory(journal).runs)
+  // No run did before 0.17.
+  const noted = [...all.values()].findLast(({ started }) => started.backups !== undefined)
+  return (noted?.started.backups as BackupTarget[] | undefined) ?? []
 }
 
 /** The targets with their own place. */
