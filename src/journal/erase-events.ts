@@ -33,16 +33,9 @@ export type CutPage = (body: Buffer, record: Naming) => CutBody | null
 
 export type Naming = Extract<JournalRecord, { kind: (typeof NAMING)[number] }>
 
-export interface SegmentFindings {
-  readonly segment: string
-  readonly pages: number
-  readonly events: number
-}
+export type SegmentFindings = NonNullable<ReturnType<typeof findInSegment>>
 
-export interface ErasedSegment extends SegmentFindings {
-  readonly sha256_before: string
-  readonly sha256_after: string
-}
+export type ErasedSegment = ReturnType<typeof eraseFromSegment>
 
 /** Finds what `cut` would remove from a segment; null for nothing. Changes nothing. */
 export function findInSegment(journal: Journal, segment: string, cut: CutPage) {

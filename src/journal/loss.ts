@@ -14,6 +14,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import {
   GAPS,
   SealListError,
@@ -30,19 +31,9 @@ import {
 } from './seals.ts'
 import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
 
-export interface Damage {
-  readonly sealed: SealedSegment
-  readonly what: string
-}
+export type Damage = ReturnType<typeof damagesOf>[number]
 
-export interface JournalState {
-  /** Existing sealed segments, and their bytes. */
-  readonly segments: number
-  readonly bytes: number
-  readonly losses: ReadonlyMap<string, readonly HeldRun[]>
-  /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
-  readonly gapsUpTo: string
-}
+export type JournalState = ReturnType<typeof stateOf>
 
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
@@ -78,7 +69,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
       if (present.length + marks.size > 0) {
         throw new SealListError(sealsPath(folder), 'is missing')
       }
-      return { segments: 0, bytes: 0, losses: new Map(), gapsUpTo: '' }
+      return stateOf([])
     }
     const listed = parseSeals(folder, list)
     const open = [...marks.values()].filter(({ segment }) => !listed.has(segment))
@@ -89,14 +80,15 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
   }
 }
 
-function stateOf(seals: readonly SealedSegment[]): JournalState {
+function stateOf(seals: readonly SealedSegment[]) {
   const there = seals.filter(({ bytes }) => bytes > 0)
+  const lossy = seals.filter(({ lost }) => lost.length > 0)
   return {
+    /** Existing sealed segments, and their bytes. */
     segments: there.length,
-    bytes: there.reduce((sum, { bytes }) => sum + bytes, 0),
-    losses: new Map(
-      seals.filter(({ lost }) => lost.length > 0).map(({ segment, lost }) => [segment, lost]),
-    ),
+    bytes: sum(there.map(({ bytes }) => bytes)),
+    losses: new Map(lossy.map(({ segment, lost }) => [segment, lost])),
+    /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
     gapsUpTo: seals.find(({ segment }) => segment === GAPS)?.upTo ?? '',
   }
 }

@@ -131,29 +131,27 @@ export function endsWithSeal(path: string): boolean {
   }
 }
 
-export interface Prefix {
-  readonly bytes: number
-  readonly records: number
-  readonly sealed: boolean
-  /** What later records follow; null where at most a torn end follows. */
-  readonly damage: JournalDamagedError | null
-}
+export type Prefix = ReturnType<typeof validPrefix>
 
 /** The whole records at the start of a segment. @param onRecord called with each of them */
-export function validPrefix(
-  path: string,
-  onRecord: (record: JournalRecord) => void = () => undefined,
-): Prefix {
-  let prefix: Prefix = { bytes: 0, records: 0, sealed: false, damage: null }
+export function validPrefix(path: string, onRecord?: (record: JournalRecord) => void) {
+  const prefix = {
+    bytes: 0,
+    records: 0,
+    sealed: false,
+    /** What later records follow; null where at most a torn end follows. */
+    damage: null as JournalDamagedError | null,
+  }
   try {
     for (const { record, end } of readSegment(path)) {
-      const sealed = record.kind === 'seal'
-      prefix = { bytes: end, records: prefix.records + 1, sealed, damage: null }
-      onRecord(record)
+      prefix.bytes = end
+      prefix.records += 1
+      prefix.sealed = record.kind === 'seal'
+      onRecord?.(record)
     }
   } catch (error) {
     if (!(error instanceof JournalDamagedError)) throw error
-    return { ...prefix, damage: error }
+    prefix.damage = error
   }
   return prefix
 }

@@ -88,17 +88,15 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   }
 }
 
-type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
-
 /**
  * Seals the complete records of a segment, in a new file: it is unknown which bytes of the old one are on the disk,
  * because after a failed fsync the system takes unwritten bytes for written. Null when no record remains, and so no
  * file.
  */
-function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
+function closeSegment(path: string, clock: Clock, onDamage?: OnDamage) {
   const holdings = new SegmentSummary()
   const prefix = validPrefix(path, (record) => holdings.add(record))
-  if (prefix.damage !== null) onDamage(prefix.damage)
+  if (prefix.damage !== null) onDamage?.(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null
@@ -153,7 +151,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
   const { segment, held } = sealed
   const path = join(folder, segment)
-  const kept = isFile(path) ? closeSegment(path, clock, () => undefined) : null
+  const kept = isFile(path) ? closeSegment(path, clock) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
   if (lost.length > 0) noteGaps(folder)
   const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }

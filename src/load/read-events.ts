@@ -84,7 +84,9 @@ async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>>
   for (const fields of lists) {
     const names = JSON.parse(fields) as [string[], string[], string[], string[]]
     if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
-    const [event, title, person, organization] = names.map(withMembers)
+    const [event, title, person, organization] = names.map((list) =>
+      Object.fromEntries(list.map((name) => [name, true])),
+    )
     const found = unknownFields({ ...event, title, person, organization })
     if (found.length > 0) unknown.set(fields, found)
   }
@@ -95,10 +97,6 @@ async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>>
     )
   }
   return unknown
-}
-
-function withMembers(names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, true]))
 }
 
 /** Removes suppressed events that the engine has read. @returns how many */

@@ -7,16 +7,10 @@ import { StorageError } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { cutAnswer, type IsNamed } from './redact-bodies.ts'
 import { rowsOfDelivery } from './chunk.ts'
-import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
+import { deleteErasable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
-
-export interface LeftOut {
-  /** Listed people who were in the warehouse. */
-  readonly people: number
-  readonly rows: RowsByTable
-}
 
 /**
  * Deletes the rows that the list excludes. The bytes stay in the file until it is rewritten, which `ops.suppression`
@@ -27,7 +21,7 @@ export async function leaveOut(
   warehouse: Warehouse,
   suppression: Suppression,
   also: { readonly profileIds: readonly string[]; readonly isNamed: IsNamed } = NO_ONE,
-): Promise<LeftOut> {
+) {
   const people: string[] = []
   const known = await warehouse.stream('select distinct profile_id from job_change_events')
   for await (const rows of known.batches) {
@@ -48,7 +42,11 @@ export async function leaveOut(
   const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
   const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)
-  return { people: people.length, rows: all }
+  return {
+    /** Listed people who were in the warehouse. */
+    people: people.length,
+    rows: all,
+  }
 }
 
 const NO_ONE = { profileIds: [], isNamed: () => false }

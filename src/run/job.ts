@@ -198,12 +198,6 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly forgetPause?: boolean
 }
 
-/** The questions of a pipeline file, with its lists read. */
-type Asked = Pick<
-  Job,
-  'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
->
-
 async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrides) {
   const namedList = resolve(dirname(file), spec.organizations)
   const organizationsFile = resolve(overrides.organizations ?? namedList)
@@ -225,7 +219,7 @@ function collected(
   collection: Collection,
   organizationsFile: string,
   skipped: readonly SkippedLines[],
-): Asked {
+) {
   // It asks nothing of job changes.
   const ever = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
   const question = { pipeline, organizations: [], eventTypes: [], ...ever }

@@ -30,7 +30,7 @@ export interface Session {
   readonly writer: JournalWriter
   /** The journal's history when the session began. */
   readonly history: History
-  readonly warehouse: SessionWarehouse
+  readonly warehouse: ReturnType<typeof sessionWarehouse>
   readonly bringUp: WarehouseBefore['bringUp']
   /**
    * Seals what was written so far and backs the journal up. A session also does so at its end.
@@ -206,22 +206,17 @@ async function forgetPauses(history: History, writer: JournalWriter, { clock, lo
 }
 
 /** The warehouse of a session: opened on first use and kept open, because opening takes longer than a quiet night. */
-export interface SessionWarehouse {
-  /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
-  use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
-  /** Writes all of it into its file; a later use opens it again. */
-  close(): void
-}
-
-function sessionWarehouse(path: string, lock: DataLock): SessionWarehouse {
+function sessionWarehouse(path: string, lock: DataLock) {
   let open: Warehouse | null = null
   return {
-    async use(work) {
+    /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
+    async use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
       // If the folder was moved, opening would make a new, empty warehouse here.
       lock.refuseLost()
       open ??= await openWarehouse({ path, mode: 'write' })
       return work(open)
     },
+    /** Writes all of it into its file; a later use opens it again. */
     close() {
       open?.close()
       open = null

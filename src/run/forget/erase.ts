@@ -57,12 +57,7 @@ import { eraseInTarget, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 export type Certificate = ReturnType<typeof certify>
 
 /** A certificate, and what no file tells. */
-export interface Erasure extends Certificate {
-  /** The people who were not found, except those of an earlier erasure that this one continues. */
-  readonly notHere: readonly string[]
-  /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
-  readonly begunAt: number | null
-}
+export type Erasure = NonNullable<Awaited<ReturnType<typeof erase>>>
 
 /**
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
@@ -90,7 +85,13 @@ export async function erase(world: ErasureWorld, request: Erasable, maxWaitMs = 
       : await loadAndLook(world, journal, ids)
     if (pending !== null) {
       const certificate = await eraseAll(world, journal, pending, here, { isNew, isEmpty })
-      return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }
+      return {
+        ...certificate,
+        /** The people who were not found, except those of an earlier erasure that this one continues. */
+        notHere: newAmong(here.notHere, earlier),
+        /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
+        begunAt,
+      }
     }
     if (isEmpty) return null
     await eraseFromJournal(world, 'noted')

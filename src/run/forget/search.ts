@@ -57,25 +57,25 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_id, organization_name, organization_slug, organization_network_url`
 
-/** What a data directory knows about people. */
-export interface Known {
-  readonly markers: readonly Marker[]
-  /** The ids without any event, reject or answer: of people erased before, or never here. */
-  readonly notHere: readonly string[]
-  /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
-  readonly pages: readonly string[]
-  /** Where snapshots were published. */
-  readonly destinations: readonly string[]
-}
+export type Known = Awaited<ReturnType<typeof knownOf>>
 
-export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]): Promise<Known> {
+/** What a data directory knows about people. */
+export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
   const addresses = profileIds.filter((id) => /[/@]/.test(id))
   const destinations = await knownDestinations(warehouse)
   if (profileIds.length === 0) return { markers: [], notHere: [], pages: [], destinations }
   const notHere = await unknownAmong(warehouse, profileIds)
   const markers = await markersOf(warehouse, profileIds, new Set(notHere))
   const pages = [...addresses, ...(await pagesOf(warehouse, profileIds))]
-  return { markers, notHere, pages, destinations }
+  return {
+    markers,
+    /** The ids without any event, reject or answer: of people erased before, or never here. */
+    notHere,
+    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
+    pages,
+    /** Where snapshots were published. */
+    destinations,
+  }
 }
 
 /** The destinations that snapshots of this warehouse were published to. */
