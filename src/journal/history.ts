@@ -76,7 +76,6 @@ export function emptyHistory() {
     learntAt: new Map<string, number>(),
     /** When batches with an organisation were read to their end, milliseconds since 1970 UTC. */
     asked: new Map<string, { readonly first: number; readonly last: number }>(),
-    /** By lookup_key. */
     answered: new Map<string, Answered>(),
     /** By `${day} ${pipeline}`, the UTC day a request was sent. */
     spending: new Map<string, DaySpending>(),

@@ -185,10 +185,7 @@ function markPath(folder: string, segment: string): string {
   return `${folder}.open.${segment}`
 }
 
-/**
- * Records the durable part of a segment.
- * @param line by markLine(), made when that part was written
- */
+/** Records the durable part of a segment. @param line by markLine(), made when that part was written */
 export function writeDurableOffset(folder: string, segment: string, line: string): void {
   try {
     const file = openSync(markPath(folder, segment), constants.O_WRONLY | constants.O_CREAT)

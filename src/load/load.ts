@@ -153,7 +153,6 @@ function* framesOf(journal: Journal, segments: readonly OpenSegment[]) {
   }
 }
 
-/** Reads records until the chunk is full. */
 async function fillChunk(
   warehouse: Warehouse,
   chunk: Chunk,

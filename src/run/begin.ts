@@ -34,7 +34,6 @@ export type RunCommand = RunStarted['command']
 export interface BegunRun {
   readonly run: RunHistory
   readonly resumed: boolean
-  /** Organisations that are asked for. */
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['quarantined']
@@ -48,16 +47,11 @@ export interface BeginOptions {
   readonly history: History
   readonly writer: JournalWriter
   readonly clock: Clock
-  /** Credits spent before the journal began. */
   readonly spentBefore?: readonly SpentBefore[]
-  /** Every place that the journal is or was backed up to. */
   readonly backups?: readonly BackupTarget[]
 }
 
-/**
- * Begins or resumes a run, and records which.
- * @throws ConfigError when no organisation is left to ask for
- */
+/** Begins or resumes a run, and records which. @throws ConfigError when no organisation is left to ask for */
 export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const { job, history, clock } = options
   const { question } = job
@@ -110,7 +104,6 @@ function refuseLost(
   )
 }
 
-/** Records that a run begins. */
 async function startRun(
   { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
@@ -135,7 +128,6 @@ async function startRun(
   return newRunHistory(started, plan.batches)
 }
 
-/** Records that a run is resumed, with these additional batches. */
 async function resumeRun(
   { job, writer, clock }: BeginOptions,
   run: RunHistory,

@@ -32,7 +32,6 @@ interface Asked {
   readonly refused: readonly { readonly subject: string; readonly reason: string }[]
 }
 
-/** The requests, and their endpoint. */
 export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly declared: Endpoint
   /**
@@ -178,7 +177,6 @@ function lookupsOf(all: readonly Lookup[], limit = all.length): Asked {
   return { lookups, duplicates: all.length - unique.size, refused: [] }
 }
 
-/** A thing to ask for, and where it stands. */
 interface Line {
   readonly subject: string
   readonly place: string

@@ -17,7 +17,6 @@ import type { StoreFindings } from './forget/pending.ts'
 import type { DatabaseTarget } from './job.ts'
 import type { RunWorld } from './stages.ts'
 
-/** The schema that is loaded where none is named. */
 export const DEFAULT_SCHEMA = 'jobtide'
 
 type DatabaseWorld = Pick<

@@ -75,7 +75,6 @@ export function nodeFinding(version: string): Finding {
   )
 }
 
-/** @param limitText the text for the limit */
 export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
   const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
   return finding('memory', gradeOf(bytes, 400 * MIB, GIB), limitText(bytes), hint)
@@ -86,7 +85,6 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
   return value < enough ? 'warning' : 'ok'
 }
 
-/** Disk, memory, lock and journal of a data directory. */
 export async function machineFindings(
   { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
   limitText: (bytes: number) => string,
@@ -177,7 +175,6 @@ export async function keepPause(notBefore: number, reason: string, world: Backup
   })
 }
 
-/** List, destination and schedule of each pipeline. */
 export async function pipelineFindings(
   freshness: Freshness,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory' | 'environment' | 'stop'>,

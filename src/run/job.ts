@@ -5,12 +5,7 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import {
-  EVENT_TYPES,
-  type EventType,
-  type Filters,
-  type OrganizationRef,
-} from '../journal/records.ts'
+import { EVENT_TYPES, type Filters } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
@@ -55,7 +50,6 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
   readonly snapshotTo?: string | undefined
   /** Where the journal is backed up, or false for nowhere: JOBTIDE_JOURNAL_BACKUP. */
   readonly journalBackup?: string | false | undefined
-  /** The engine that builds the models. */
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
@@ -63,7 +57,6 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
 
 export interface Job extends Allowances {
   readonly pipeline: string
-  /** The destinations of messages about runs; null for none. */
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
@@ -88,7 +81,6 @@ export interface Job extends Allowances {
   /** Where snapshots go; null publishes nothing. */
   readonly snapshot: SnapshotTarget | null
   readonly backups: readonly BackupTarget[]
-  /** Databases that get tables after a publish. */
   readonly databases: readonly DatabaseTarget[]
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
@@ -98,7 +90,6 @@ export interface Job extends Allowances {
 }
 
 export interface SnapshotTarget {
-  /** Absolute folder or s3:// address. */
   readonly to: string
   readonly keep: Keep
   /** Whether `current/` is kept there. Default: true. */
@@ -108,7 +99,6 @@ export interface SnapshotTarget {
   readonly spark?: SparkBuild | undefined
 }
 
-/** How Spark builds the models, as a pipeline file says it. */
 export interface SparkBuild {
   /** The command that starts the job and waits for its end. */
   readonly submit: readonly string[]
@@ -116,7 +106,6 @@ export interface SparkBuild {
   readonly address: string | null
 }
 
-/** A schema of a database, and what it gets. */
 export interface DatabaseTarget {
   /** An address without a password, or `${NAME_URL}`. */
   readonly to: string
@@ -203,8 +192,23 @@ async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrid
   const organizationsFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(organizationsFile)
   const watch = await readWatchLists(spec, dirname(file))
+  const { title, geo_city, geo_country_code } = spec
+  const filters = Object.entries({ title, geo_city, geo_country_code }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const question: Question = {
+    pipeline: spec.name,
+    organizations: list.organizations.slice(0, overrides.limit),
+    // Sorted, so that the same types in another order are the same question.
+    eventTypes: EVENT_TYPES.filter((type) => spec.event_types.includes(type)),
+    // Absent if none is set, so that a question without filters is the same as before filters existed.
+    ...(filters.length === 0 ? {} : { filters: Object.fromEntries(filters) as Filters }),
+    window: overrides.days ?? spec.window,
+    initialWindow: spec.initial_window,
+    overlapHours: spec.overlap_hours,
+  }
   return {
-    question: questionOf(spec, overrides, list.organizations),
+    question,
     collection: null,
     organizationsFile,
     isBundled: isBundled(organizationsFile) || isBundled(namedList),
@@ -285,30 +289,6 @@ function backupOf(
 ): BackupTarget | null {
   const snapshot = snapshotTarget(spec, { ...overrides, publish: true }, dataDir)
   return backupTarget(journalBackup ?? spec.journal?.backup, snapshot, dataDir)
-}
-
-function questionOf(
-  spec: PipelineSpec,
-  overrides: Overrides,
-  organizations: readonly OrganizationRef[],
-): Question {
-  const { title, geo_city, geo_country_code } = spec
-  const filters = Object.fromEntries(
-    Object.entries({ title, geo_city, geo_country_code }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  ) as Filters
-  return {
-    pipeline: spec.name,
-    organizations: organizations.slice(0, overrides.limit),
-    // Sorted, so that the same types in another order are the same question.
-    eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
-    // Absent if none is set, so that a question without filters is the same as before filters existed.
-    ...(Object.keys(filters).length === 0 ? {} : { filters }),
-    window: overrides.days ?? spec.window,
-    initialWindow: spec.initial_window,
-    overlapHours: spec.overlap_hours,
-  }
 }
 
 function snapshotTarget(

@@ -64,13 +64,11 @@ export async function spentWithoutJournal(
   })
 }
 
-/** How far a segment was loaded. */
 export interface LoadedSegment {
   readonly segment: string
   readonly bytes: number
 }
 
-/** The segments that the warehouse was loaded from. */
 export const LOADED = `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`
 
 async function refuseOlder(

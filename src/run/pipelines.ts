@@ -186,7 +186,6 @@ export async function readFreshness(options: FreshnessOptions) {
   }
 }
 
-/** An erasure that was begun, and is not proved. */
 function pendingErasure({ root }: DataDirectory): Judgement[] {
   const since = unfinishedSince(root)
   if (since === null) return []
@@ -219,7 +218,6 @@ export function rememberNotBegun(
   writeJson(path, { ...notBegunSchema.safeParse(readJson(path)).data, [pipeline]: end })
 }
 
-/** Those of these pipelines whose last run could not begin. */
 function judgeNotBegun(
   directory: DataDirectory,
   pipelines: readonly JudgedPipeline[],

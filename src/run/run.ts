@@ -338,7 +338,6 @@ async function close({ session, world }: Attempt, record: RunFinished): Promise<
   world.logger.info({ outcome, exit_code: exitCode, message }, 'run_ended')
 }
 
-/** What the record of the end of a run says of its stages. */
 function toldOf({ seconds }: Attempt, load: LoadReport | null) {
   return { stage_seconds: seconds, ...(load === null ? {} : { rejected: load.rejected }) }
 }

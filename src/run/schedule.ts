@@ -18,7 +18,6 @@ export interface ScheduleWorld {
   readonly stop: AbortSignal
   /** Reads the journal and the pipeline files as they are now. */
   readonly look: () => Promise<Freshness>
-  /** Runs a pipeline to its end. */
   readonly run: (pipeline: KnownPipeline) => Promise<'ended' | 'killed'>
   /** Called with what was read, at least every ten minutes. */
   readonly onLook?: (freshness: Freshness) => Promise<void>

@@ -194,7 +194,6 @@ export function withSession<T>(
   )
 }
 
-/** Forgets all earlier pauses that the service ordered. */
 async function forgetPauses(history: History, writer: JournalWriter, { clock, logger }: RunWorld) {
   const at = clock.now()
   const until = pausedUntil(history, at, clock.uptime?.() ?? null)

@@ -59,7 +59,6 @@ export interface RunWorld {
   /** A random number in [0, 1). */
   readonly random: () => number
   readonly logger: Logger
-  /** Version of Jobtide, for manifests. */
   readonly version: string
   readonly s3Endpoint: string | undefined
   /** Stops cleanly; requests in flight are finished. Its reason is the error to end with. */

@@ -17,7 +17,6 @@ import { countText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
-/** The verdict on the list of a run that nothing stopped. */
 export interface ListVerdict {
   /** The problem of a list without an organisation that the service knows; else null. */
   readonly unknownList: {

@@ -248,10 +248,7 @@ export async function proveBackup(
   return problems
 }
 
-/**
- * Downloads a segment into a file.
- * @returns what is wrong with it; null if it is whole
- */
+/** Downloads a segment into a file. @returns what is wrong with it; null if it is whole */
 export async function fetchSegment(
   store: ObjectStore,
   segment: BackedUpSegment,

@@ -28,7 +28,6 @@ import { PENDING_FILE } from '../forget/pending.ts'
 /** The folder of the backup below a destination of snapshots on S3. */
 export const JOURNAL_FOLDER = 'journal'
 
-/** A place that keeps a backup, and how it is reached. */
 export interface BackupTarget {
   /** Absolute folder, or s3:// address without a slash at its end. */
   readonly place: string
@@ -71,7 +70,6 @@ const memorySchema = z.object({
   s3: z.custom<S3Options>(),
   /** When the last backup was made or found complete; ISO 8601, UTC; null before the first. */
   backed_up_at: z.string().nullable(),
-  /** SHA-256 of all that it holds. */
   content_sha256: z.string().nullable(),
   segments: z.int(),
   bytes: z.int(),
@@ -127,17 +125,13 @@ export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
   return targets.filter((one, at) => targets.findIndex(({ place }) => place === one.place) === at)
 }
 
-/**
- * Replaces the record of a place.
- * @throws StorageError when the disk refuses
- */
+/** Replaces the record of a place. @throws StorageError when the disk refuses */
 export function remember(root: string, journal: Journal, memory: BackupMemory): void {
   const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
   const others = known.filter(({ place }) => place !== memory.place)
   writeJson(memoryPath(root), { format_version: MEMORY_FORMAT, places: [...others, memory] })
 }
 
-/** The record of a place that holds a backup with this list. */
 export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   return {
     ...target,
@@ -149,7 +143,6 @@ export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   }
 }
 
-/** The record of a place without a known backup. */
 export const NEVER = {
   backed_up_at: null,
   content_sha256: null,
@@ -182,7 +175,6 @@ const segmentSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 
-/** A sealed segment as it is backed up. */
 export type BackedUpSegment = z.infer<typeof segmentSchema>
 
 const LIST_FORMAT = 1
@@ -286,7 +278,6 @@ export async function readBackupList(store: ObjectStore) {
   })
 }
 
-/** Whether a file is the segment as it was sealed. */
 export function isProven(path: string, { sha256 }: Pick<BackedUpSegment, 'sha256'>): boolean {
   return fileState(path).sha256 === sha256
 }

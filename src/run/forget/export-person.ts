@@ -88,7 +88,6 @@ function receivedOf(
   return { events, answers }
 }
 
-/** Rows about the person in tables that analysts see. */
 async function rowsAbout(warehouse: Warehouse, profileId: string) {
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await relationsOf(warehouse)) {

@@ -16,14 +16,12 @@ import { refuseOtherFormat } from '../../support/json.ts'
 export const PENDING_FILE = 'forget.pending.json'
 export const pendingIn = (root: string) => join(root, PENDING_FILE)
 
-/** A text that identifies a person. */
 export interface Marker {
   readonly text: string
   /** False if longer texts of others contain it, such as `per_12` for `per_1`: then only whole values count. */
   readonly is_unique: boolean
 }
 
-/** A destination, and which snapshots there named the people. */
 export interface StoreFindings {
   readonly destination: string
   /** Why nothing was erased there; null where it was. */

@@ -73,12 +73,10 @@ export async function knownOf(warehouse: Warehouse, profileIds: readonly string[
     notHere,
     /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
     pages,
-    /** Where snapshots were published. */
     destinations,
   }
 }
 
-/** The destinations that snapshots of this warehouse were published to. */
 export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
   const rows = await warehouse.all<{ destination: string }>(
     'select distinct destination from ops.snapshots order by 1',
@@ -327,7 +325,6 @@ export class SearchTerms {
     this.#inBytes = new RegExp(spelled.map(literal).join('|') || '(?!)')
   }
 
-  /** Whether any of the texts is in there. */
   areIn(bytes: Buffer): boolean {
     return this.#inBytes.test(bytes.toString('latin1'))
   }
