@@ -13,10 +13,10 @@ import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { removeFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { JobtideError, messageOf } from '../support/errors.ts'
+import { expectedError, messageOf, type JobtideError } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
-import { backUp, checkBackup, type BackupWorld } from './backup/back-up.ts'
+import { backUpEach, checkBackup, type BackupWorld } from './backup/back-up.ts'
 import { eachOnce, knownBackups, readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
@@ -233,16 +233,8 @@ function backingUp(
   let problem: JobtideError | null = null
   return async (within = destination) => {
     destination = within
-    if (problem !== null) return problem
-    try {
-      await writer.close()
-      for (const target of targets) await backUp(target, journal, world, within)
-    } catch (error) {
-      // A run that is stopped is backed up by the next one.
-      if (!(error instanceof JobtideError)) throw error
-      problem = error
-      world.logger.error({ reason: error.message }, 'backup.failed')
-    }
+    const make = () => backUpEach(targets, journal, world, within)
+    problem ??= await writer.close().then(make, expectedError)
     return problem
   }
 }
