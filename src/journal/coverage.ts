@@ -35,7 +35,9 @@ export function addAnswer(
   if (!hasEvents) return [...confirmed, ...addInterval(others, { ...added, isUnconfirmed: true })]
   const now = addInterval(confirmed, added)
   if (others.length === 0) return now
-  const first = added.eventTypes.filter((type) => !hasType(confirmed, type))
+  const first = added.eventTypes.filter(
+    (type) => !confirmed.some(({ eventTypes }) => eventTypes.includes(type)),
+  )
   const left = others
     .map((one) => ({ ...one, eventTypes: one.eventTypes.filter((type) => !first.includes(type)) }))
     .filter(({ eventTypes }) => eventTypes.length > 0)
@@ -61,10 +63,6 @@ function includes(whole: CoveredInterval, part: CoveredInterval): boolean {
     startOf(whole) <= startOf(part) &&
     part.to <= whole.to
   )
-}
-
-function hasType(intervals: readonly CoveredInterval[], type: EventType): boolean {
-  return intervals.some(({ eventTypes }) => eventTypes.includes(type))
 }
 
 /**

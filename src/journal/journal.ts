@@ -169,7 +169,11 @@ class SegmentWriter {
       if (segment.bytes === 0) rmSync(segment.path)
     }
     // Only sealed segments are listed: a process killed before this leaves it to recover().
-    if (this.#broken === null && segment.records > 0) listSegment(this.#folder, segment)
+    if (this.#broken !== null || segment.records === 0) return
+    const { name, bytes, hash, holdings } = segment
+    const line = { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() }
+    appendSeal(this.#folder, line)
+    removeMarks(this.#folder, name)
   }
 
   #writeFrame(record: JournalRecord, payload?: Payload): OpenSegment {
@@ -196,7 +200,14 @@ class SegmentWriter {
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
     // Bytes of a file without a name are lost when it is closed.
-    if (fstatSync(segment.file).nlink === 0) throw (this.#broken = removedError(segment.path))
+    if (fstatSync(segment.file).nlink === 0) {
+      throw (this.#broken = new StorageError(
+        `journal ${segment.path} was removed while it was written`,
+        {
+          hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
+        },
+      ))
+    }
     try {
       while (written < frame.length) written += writeSync(segment.file, frame, written)
     } catch (error) {
@@ -232,11 +243,6 @@ class SegmentWriter {
   }
 }
 
-function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
-  appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
-  removeMarks(folder, name)
-}
-
 function startSegment(folder: string, clock: Clock): OpenSegment {
   makeFolder(folder)
   const others = listSegments(folder)
@@ -245,7 +251,10 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     if (others.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
     createSeals(folder)
   }
-  const name = nextSegmentName(others.at(-1), clock)
+  // Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
+  const after = ulidTime(others.at(-1) ?? '') + 1
+  const at = Number.isNaN(after) ? clock.now() : Math.max(clock.now(), after)
+  const name = `${newUlid(at)}${SEGMENT_SUFFIX}`
   const path = join(folder, name)
   // Append mode: after a partial record was removed, the next one goes to the end of the file.
   const file = openSync(path, 'ax')
@@ -267,19 +276,6 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     records: 0,
     nextSync: null,
   }
-}
-
-// Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
-function nextSegmentName(newest: string | undefined, clock: Clock): string {
-  const newestAt = newest === undefined ? Number.NaN : ulidTime(newest)
-  const at = Number.isNaN(newestAt) ? clock.now() : Math.max(clock.now(), newestAt + 1)
-  return `${newUlid(at)}${SEGMENT_SUFFIX}`
-}
-
-function removedError(path: string): StorageError {
-  return new StorageError(`journal ${path} was removed while it was written`, {
-    hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
-  })
 }
 
 function brokenBy(cause: unknown, path: string): StorageError {

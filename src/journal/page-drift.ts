@@ -146,7 +146,9 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   noteLeaving(history, record, marks)
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
-  forgetLeaving(history, drift.isUnsure ? serverAt + SECOND : serverAt)
+  const until = drift.isUnsure ? serverAt + SECOND : serverAt
+  drift.leaving = drift.leaving.filter(({ leavesAt }) => leavesAt >= until)
+  drift.nextLeavesAt = drift.leaving.reduce((a, { leavesAt }) => Math.min(a, leavesAt), Infinity)
   rewindTo(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
 }
 
@@ -239,11 +241,6 @@ function noteLeaving(
     drift.leaving.push({ leavesAt, page })
     drift.nextLeavesAt = Math.min(drift.nextLeavesAt, leavesAt)
   }
-}
-
-function forgetLeaving({ drift }: BatchHistory, untilMs: number): void {
-  drift.leaving = drift.leaving.filter(({ leavesAt }) => leavesAt >= untilMs)
-  drift.nextLeavesAt = drift.leaving.reduce((a, { leavesAt }) => Math.min(a, leavesAt), Infinity)
 }
 
 /**

@@ -63,7 +63,9 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  return kept?.losses === losses && fits(kept, folder)
+  const isThere = ([segment, bytes]: [string, number]) =>
+    (statSync(join(folder, segment), { throwIfNoEntry: false })?.size ?? -1) >= bytes
+  return kept?.losses === losses && [...kept.positions].every(isThere)
     ? foldSegments(folder, kept, only)
     : foldSegments(folder, nothing, only, lost, gapsUpTo)
 }
@@ -123,13 +125,4 @@ function readCheckpoint(folder: string): Checkpoint | null {
     // A newer Node.js may have written it in a way that this one does not read.
     return null
   }
-}
-
-function fits({ positions }: Checkpoint, folder: string): boolean {
-  const present = new Set(listSegments(folder))
-  for (const [segment, bytes] of positions) {
-    if (!present.has(segment)) return false
-    if (statSync(join(folder, segment)).size < bytes) return false
-  }
-  return true
 }

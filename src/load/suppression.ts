@@ -12,13 +12,7 @@ import { HANDLES } from '../api/endpoints/endpoints.ts'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import {
-  OWNER_ONLY,
-  namesIn,
-  readIfThere,
-  readJson,
-  writeFileAtomic,
-} from '../support/atomic-file.ts'
+import { namesIn, readIfThere, readJson, writeJson } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { StorageError } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
@@ -165,14 +159,17 @@ export async function suppress(
   const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
   if (all.length > people.length || allPages.length > pages.length || isLater) {
     const earlier = listsOf(list)
-    list = writeList(journal, {
+    const stored = {
+      format_version: FORMAT_VERSION,
       generation: earlier.length + 1,
       key,
       people: all,
       pages: allPages,
       events_before: isLater ? isoInstant(eventsBefore) : before,
       earlier,
-    })
+    }
+    list = { ...stored, mac: macOf(stored) }
+    writeJson(join(dirname(journal.folder), SUPPRESSED_FILE), list)
   }
   if (list === null) return { people: hashes, list }
   const mark = { generation: list.generation, mac: list.mac }
@@ -231,14 +228,6 @@ export function certificatesIn(root: string): { readonly name: string; readonly 
   return names
     .map((name) => join(CERTIFICATES, name))
     .map((name) => ({ name, value: readJson(join(root, name)) }))
-}
-
-function writeList(journal: Journal, content: Content): List {
-  const stored = { format_version: FORMAT_VERSION, ...content }
-  const list = { ...stored, mac: macOf(stored) }
-  const path = join(dirname(journal.folder), SUPPRESSED_FILE)
-  writeFileAtomic(path, `${stableJson(list, 2)}\n`, OWNER_ONLY)
-  return list
 }
 
 const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i

@@ -23,6 +23,7 @@ import { EXIT, JobtideError, expectedError } from '../support/errors.ts'
 import { shuffled } from '../support/numbers.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { checkBackup } from './backup/back-up.ts'
 import { beginCollection, beginRun, closingOf, type RunCommand } from './begin.ts'
@@ -241,7 +242,7 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     if (failure !== null) throw failure
     end.build = await timed(parts, 'build', () => build(parts))
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
-    if (job.snapshot !== null && (!isWrongList || (await hasEvents(parts)))) {
+    if (job.snapshot !== null && (!isWrongList || (await warehouse.use(hasEvents)))) {
       const { snapshot, publishing, databases } = job
       const by = { runId: run.started.run_id, writer: session.writer, store }
       end.publish = await timed(parts, 'publish', () =>
@@ -269,10 +270,8 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
   return end
 }
 
-function hasEvents({ session }: Attempt): Promise<boolean> {
-  const any = 'select count(*) from (from job_change_events limit 1)'
-  return session.warehouse.use(async (warehouse) => (await warehouse.number(any)) > 0)
-}
+const hasEvents = async (warehouse: Warehouse) =>
+  (await warehouse.number('select count(*) from (from job_change_events limit 1)')) > 0
 
 /**
  * Reads the journal's history, and loads it. The history is freed after this function: for a long list it is as large as the

@@ -64,9 +64,15 @@ function unknownList({ question, organizationsFile }: Job, history: History, now
   }
   // An empty answer to a filtered question says nothing about the list.
   if (question.filters !== undefined) return null
-  const days = sum(silent.map(daysRead))
-  const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
-  return { problem, isSure: days >= SURE_DAYS }
+  const refusals = refused.length === 0 ? '' : `, ${refused.length} of them refused by the service`
+  const problem = new ConfigError(
+    `none of ${listText(organizations.length, organizationsFile)} ever sent an event${refusals}`,
+    {
+      hint: `Check the ids: the service answers an unknown id with an empty page. ${CORRECT}.`,
+      context: { refused: refused.length, silent: silent.length },
+    },
+  )
+  return { problem, isSure: sum(silent.map(daysRead)) >= SURE_DAYS }
 }
 
 /**
@@ -142,17 +148,6 @@ export function noneTracked(
     {
       hint: `${domains}${CORRECT}. Those refused are tried again after 7 days.`,
       context: { refused: refused.length, silent: 0 },
-    },
-  )
-}
-
-function noneSentEvents(organizationsFile: string, refused: number, silent: number): ConfigError {
-  const refusals = refused === 0 ? '' : `, ${refused} of them refused by the service`
-  return new ConfigError(
-    `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
-    {
-      hint: `Check the ids: the service answers an unknown id with an empty page. ${CORRECT}.`,
-      context: { refused, silent },
     },
   )
 }

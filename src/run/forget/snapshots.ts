@@ -71,7 +71,13 @@ export function targetsOf(dataDir: string, pipeline: string | undefined, known: 
 export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
   const known = await lookBefore(world.directory.warehouse, (open) => knownDestinations(open))
   const targets = world.targets(known ?? [])
-  refuseUnknown(world.gone ?? [], targets)
+  const places = targets.map(({ to }) => withoutSlash(to))
+  const unknown = world.gone?.find((place) => !places.includes(place))
+  if (unknown !== undefined) {
+    throw new ConfigError(`no snapshot was published to ${unknown}`, {
+      hint: `Snapshots were published to: ${places.join(', ') || 'nowhere'}. Nothing was changed.`,
+    })
+  }
   for (const target of targets) {
     let store: ObjectStore | null = null
     try {
@@ -83,15 +89,6 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
     }
   }
   await refuseNewerBackups(world, journal)
-}
-
-function refuseUnknown(gone: readonly string[], targets: readonly SnapshotTarget[]): void {
-  const places = targets.map(({ to }) => withoutSlash(to))
-  const unknown = gone.find((place) => !places.includes(place))
-  if (unknown === undefined) return
-  throw new ConfigError(`no snapshot was published to ${unknown}`, {
-    hint: `Snapshots were published to: ${places.join(', ') || 'nowhere'}. Nothing was changed.`,
-  })
 }
 
 /** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
