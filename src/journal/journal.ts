@@ -4,7 +4,7 @@
  * Knows nothing of HTTP or of DuckDB.
  */
 
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -82,18 +82,7 @@ export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT
   }
 }
 
-interface OpenSegment {
-  readonly name: string
-  readonly path: string
-  readonly file: number
-  readonly hash: Hash
-  readonly holdings: SegmentSummary
-  bytes: number
-  durable: number
-  records: number
-  /** The fsync that will cover the latest writes; null if none is waiting to begin. */
-  nextSync: Promise<void> | null
-}
+type OpenSegment = ReturnType<typeof startSegment>
 
 /**
  * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and end;
@@ -243,7 +232,7 @@ class SegmentWriter {
   }
 }
 
-function startSegment(folder: string, clock: Clock): OpenSegment {
+function startSegment(folder: string, clock: Clock) {
   makeFolder(folder)
   const others = listSegments(folder)
   if (!existsSync(sealsPath(folder))) {
@@ -274,7 +263,8 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     bytes: 0,
     durable: 0,
     records: 0,
-    nextSync: null,
+    /** The fsync that will cover the latest writes; null if none is waiting to begin. */
+    nextSync: null as Promise<void> | null,
   }
 }
 

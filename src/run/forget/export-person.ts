@@ -1,7 +1,7 @@
 /** Exports everything known about one person, for a subject access request. */
 
 import { openJournal } from '../../journal/journal.ts'
-import { eventsOn, partsNaming } from '../../load/redact-bodies.ts'
+import { eventsOn, partsNaming } from '../../load/remove-suppressed.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'

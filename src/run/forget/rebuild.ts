@@ -7,9 +7,8 @@ import {
   type ErasedSegment,
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
-import { cutAnswer, cutEvents, type IsNamed } from '../../load/redact-bodies.ts'
+import { cutAnswer, cutEvents, leaveOut, type IsNamed } from '../../load/remove-suppressed.ts'
 import { ANY_END } from '../../load/load.ts'
-import { leaveOut } from '../../load/remove-suppressed.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
