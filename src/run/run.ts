@@ -242,12 +242,14 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     if (failure !== null) throw failure
     end.build = await timed(parts, 'build', () => build(parts))
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
-    if (job.snapshot !== null && (!isWrongList || (await warehouse.use(hasEvents)))) {
+    if (!isWrongList || (await warehouse.use(hasEvents))) {
       const { snapshot, publishing, databases } = job
       const by = { runId: run.started.run_id, writer: session.writer, store }
-      end.publish = await timed(parts, 'publish', () =>
-        warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
-      )
+      if (snapshot !== null) {
+        end.publish = await timed(parts, 'publish', () =>
+          warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
+        )
+      }
       if (databases.length > 0) {
         end.databases = await warehouse.use((open) => loadDatabases(open, databases, world))
       }
