@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { filterErrorsIn, type Endpoint, type LookupRequest } from '../api/endpoints/endpoint.ts'
 import { filterValuesIn } from '../api/endpoints/people.ts'
-import { lookupKey } from '../journal/lookup-history.ts'
+import { lookupKey } from '../journal/run-history.ts'
 import { readRows } from '../plan/organizations.ts'
 import { collectOnce, type Collection } from '../run/collection.ts'
 import { openJournal } from '../journal/journal.ts'

@@ -16,7 +16,7 @@ import { refuseDamaged, skippedText, skippedValues } from '../plan/skipped-lines
 import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
-import { remainingPlan, type OpenRun } from '../run/resume.ts'
+import { remainingPlan, type OpenRun } from '../run/begin.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'

@@ -1,7 +1,7 @@
 /** Describes the result of a run and its stages as facts for people and values for programs. Pure. */
 
 import type { ClockTrouble } from '../extract/options.ts'
-import type { LoadReport } from '../load/merge-chunk.ts'
+import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
 import { skippedValues } from '../plan/skipped-lines.ts'
 import { RefusedError } from '../publish/errors.ts'

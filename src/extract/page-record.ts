@@ -6,7 +6,7 @@
 import { instantOf, isIdentifier, type PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
+import { encodeMarks, type MarkedEvent } from '../journal/page-drift.ts'
 import type { BatchRecord, PageReceived, SeenOrganization } from '../journal/records.ts'
 import type { ServiceTime } from '../journal/clock-history.ts'
 import { RATE_DAYS } from '../journal/coverage.ts'

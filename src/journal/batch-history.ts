@@ -9,22 +9,7 @@ import type { BatchRecord, ClockDispute } from './records.ts'
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
 
-export interface BatchHistory {
-  readonly batch: BatchRecord
-  state: 'planned' | 'finished' | 'split'
-  /** Pages 1 … n were read; the next one is n + 1. */
-  pages: number
-  /** Events on pages 1 … n; an event pushed to the next page in between counts twice. */
-  events: number
-  /** Server time when page 1 was first received; null if nothing was read. */
-  firstPageAt: number | null
-  hasMore: boolean
-  /** Pages 1 … n that came in this order, whatever they show: older versions read pages again for other reasons. */
-  row: number
-  /** Pages 1 … n, the first one first. Empty once the batch is closed. */
-  readonly read: ReadPage[]
-  readonly drift: Drift
-}
+export type BatchHistory = ReturnType<typeof newBatchHistory>
 
 export interface ReadPage {
   readonly events: number
@@ -37,63 +22,57 @@ export interface ReadPage {
   readonly clocks?: Omit<ClockDispute, 'date'>
 }
 
-export interface Drift {
-  /** The newest version of each event, by key, and the page on which it was last seen. */
-  readonly met: Map<number, EventPosition>
-  seq: number
-  /** Events on pages 1 … n that leave the window soon. */
-  leaving: Leaving[]
-  /** When the first of them leaves, server time; Infinity if none does. */
-  nextLeavesAt: number
-  /** Whether events left in the second of the last page: the next one is to be read a second later. */
-  isUnsure: boolean
-  rereads: number
-  /** Whether the service shows an event together with its correction, so that nothing is removed. */
-  keepsVersions: boolean
-  /** The last rejected page, 0 for none, and how often it was rejected. */
-  doubted: { readonly page: number; readonly times: number }
-  /** The page size of the service in events; null before the first page. */
-  countedBy: number | null
-  /** Why its pages are not one list, which makes it be read from page 1; null if they may be. */
-  fault: string | null
-}
-
-export interface EventPosition {
+interface EventPosition {
   readonly detectedAt: number
   readonly page: number
   readonly seq: number
 }
 
 /** An event that leaves the window at `leavesAt` (server time), and so moves everything below page `page` up. */
-export interface Leaving {
+interface Leaving {
   readonly leavesAt: number
   readonly page: number
 }
 
-export function newBatchHistory(batch: BatchRecord): BatchHistory {
+export function newBatchHistory(batch: BatchRecord) {
   return {
     batch,
-    state: 'planned',
+    state: 'planned' as 'planned' | 'finished' | 'split',
+    /** Pages 1 … n were read; the next one is n + 1. */
     pages: 0,
+    /** Events on pages 1 … n; an event pushed to the next page in between counts twice. */
     events: 0,
-    firstPageAt: null,
+    /** Server time when page 1 was first received; null if nothing was read. */
+    firstPageAt: null as number | null,
     hasMore: true,
+    /** Pages 1 … n that came in this order, whatever they show: older versions read pages again for other reasons. */
     row: 0,
-    read: [],
-    drift: { met: new Map(), seq: 0, ...noDrift() },
+    /** Pages 1 … n, the first one first. Empty once the batch is closed. */
+    read: [] as ReadPage[],
+    drift: newDrift(),
   }
 }
 
-function noDrift(): Omit<Drift, 'met' | 'seq'> {
+function newDrift() {
   return {
-    leaving: [],
+    /** The newest version of each event, by key, and the page on which it was last seen. */
+    met: new Map<number, EventPosition>(),
+    seq: 0,
+    /** Events on pages 1 … n that leave the window soon. */
+    leaving: [] as Leaving[],
+    /** When the first of them leaves, server time; Infinity if none does. */
     nextLeavesAt: Infinity,
+    /** Whether events left in the second of the last page: the next one is to be read a second later. */
     isUnsure: false,
     rereads: 0,
+    /** Whether the service shows an event together with its correction, so that nothing is removed. */
     keepsVersions: false,
+    /** The last rejected page, 0 for none, and how often it was rejected. */
     doubted: { page: 0, times: 0 },
-    countedBy: null,
-    fault: null,
+    /** The page size of the service in events; null before the first page. */
+    countedBy: null as number | null,
+    /** Why its pages are not one list, which makes it be read from page 1; null if they may be. */
+    fault: null as string | null,
   }
 }
 
@@ -102,10 +81,7 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
  * have arrived above; back to the window of its last page, because older ones may have left above it. Where clocks do
  * not agree, the shortest time that any of them allows.
  */
-export function coveredTime(
-  { batch, read }: BatchHistory,
-  nowMs: number,
-): { from: number | null; to: number } {
+export function coveredTime({ batch, read }: BatchHistory, nowMs: number) {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
   // A page after the first may show that its clocks were wrong.
@@ -159,17 +135,9 @@ export function isStale({ batch, read }: BatchHistory, nowMs: number): boolean {
 }
 
 export function restartBatch(history: BatchHistory): void {
-  forgetPages(history)
-  Object.assign(history, { pages: 0, events: 0, hasMore: true, row: 0, firstPageAt: null })
+  Object.assign(history, newBatchHistory(history.batch))
 }
 
 export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): void {
-  history.state = state
-  forgetPages(history)
-}
-
-function forgetPages({ read, drift }: BatchHistory): void {
-  read.length = 0
-  drift.met.clear()
-  Object.assign(drift, noDrift())
+  Object.assign(history, { state, read: [], drift: newDrift() })
 }

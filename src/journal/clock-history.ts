@@ -71,33 +71,29 @@ function isNear(one: number, other: number): boolean {
   return Math.abs(one - other) <= CLOCK_TOLERANCE_MS
 }
 
-export interface ClockHistory {
-  /**
-   * How far the service's clock was ahead of this machine's at the last page, in milliseconds, negative when behind; null
-   * before the first page.
-   */
-  serverAheadMs: number | null
-  /** Like serverAheadMs, by the latest time that any witness of that page allowed. */
-  serverAheadAtMostMs: number
-  /** Times that the service's clock had reached according to all known clocks: the latest of each hour, in order. */
-  reached: number[]
-  /** The last page at which clocks did not agree: its run and their times; null for none. */
-  clockDispute:
-    ({ readonly runId: string; readonly ours: number } & Omit<ClockDispute, 'jump'>) | null
-}
+export type ClockHistory = ReturnType<typeof emptyClockHistory>
 
-export function emptyClockHistory(): ClockHistory {
-  return { serverAheadMs: null, serverAheadAtMostMs: 0, reached: [], clockDispute: null }
+export function emptyClockHistory() {
+  return {
+    /**
+     * How far the service's clock was ahead of this machine's at the last page, in milliseconds, negative when behind; null
+     * before the first page.
+     */
+    serverAheadMs: null as number | null,
+    /** Like serverAheadMs, by the latest time that any witness of that page allowed. */
+    serverAheadAtMostMs: 0,
+    /** Times that the service's clock had reached according to all known clocks: the latest of each hour, in order. */
+    reached: [] as number[],
+    /** The last page at which clocks did not agree: its run and their times; null for none. */
+    clockDispute: null as ({ runId: string; ours: number } & Omit<ClockDispute, 'jump'>) | null,
+  }
 }
 
 /**
  * The service's time when it is `nowMs` on this machine. Of several clocks the latest: a window that is counted from too
  * late reaches back too far, and one from too early misses events.
  */
-export function serviceTime(
-  { serverAheadAtMostMs, reached }: Pick<ClockHistory, 'serverAheadAtMostMs' | 'reached'>,
-  nowMs: number,
-): number {
+export function serviceTime({ serverAheadAtMostMs, reached }: ClockHistory, nowMs: number): number {
   return Math.max(nowMs, nowMs + serverAheadAtMostMs, reached.at(-1) ?? 0)
 }
 

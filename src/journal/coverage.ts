@@ -35,7 +35,9 @@ export function addAnswer(
   if (!hasEvents) return [...confirmed, ...addInterval(others, { ...added, isUnconfirmed: true })]
   const now = addInterval(confirmed, added)
   if (others.length === 0) return now
-  const first = added.eventTypes.filter((type) => !hasType(confirmed, type))
+  const first = added.eventTypes.filter(
+    (type) => !confirmed.some(({ eventTypes }) => eventTypes.includes(type)),
+  )
   const left = others
     .map((one) => ({ ...one, eventTypes: one.eventTypes.filter((type) => !first.includes(type)) }))
     .filter(({ eventTypes }) => eventTypes.length > 0)
@@ -63,18 +65,11 @@ function includes(whole: CoveredInterval, part: CoveredInterval): boolean {
   )
 }
 
-function hasType(intervals: readonly CoveredInterval[], type: EventType): boolean {
-  return intervals.some(({ eventTypes }) => eventTypes.includes(type))
-}
-
 /**
  * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones separately from others.
  * Intervals of one kind come out sorted and separate. Pure.
  */
-export function addInterval(
-  known: readonly CoveredInterval[],
-  added: CoveredInterval,
-): CoveredInterval[] {
+export function addInterval(known: readonly CoveredInterval[], added: CoveredInterval) {
   const [only] = known
   // The usual case, one more night after many, which makes years of them quick to read.
   if (only !== undefined && known.length === 1 && isAlike(only, added) && touch(only, added)) {
@@ -95,9 +90,7 @@ export function addInterval(
  * The detection time up to which a record says that events were read. Events read by then are not later than then,
  * whatever the clock said: the time ends at most minutes after the record was written.
  */
-export function coveredBy(
-  record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>,
-): Stretch {
+export function coveredBy(record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>) {
   const { at, covered_from: from, covered_to } = record
   const to = Math.min(covered_to, at + CLOCK_TOLERANCE_MS)
   return { from: from === null ? null : Math.min(from, to), to }
@@ -107,10 +100,7 @@ export function coveredBy(
  * Moves the ends of intervals; an interval without a valid end (0) keeps its beginning, from which it is requested
  * again. Pure.
  */
-export function endingAt(
-  intervals: readonly CoveredInterval[],
-  endOf: (to: number) => number,
-): CoveredInterval[] {
+export function endingAt(intervals: readonly CoveredInterval[], endOf: (to: number) => number) {
   return intervals.map((one) => {
     const to = endOf(one.to) || (one.from ?? 0)
     return { ...one, from: one.from === null ? null : Math.min(one.from, to), to }

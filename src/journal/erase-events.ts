@@ -12,7 +12,7 @@ import { placeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
-import { cutMarks } from './page-keys.ts'
+import { cutMarks } from './page-drift.ts'
 import { fileState } from './loss.ts'
 import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
@@ -33,23 +33,12 @@ export type CutPage = (body: Buffer, record: Naming) => CutBody | null
 
 export type Naming = Extract<JournalRecord, { kind: (typeof NAMING)[number] }>
 
-export interface SegmentFindings {
-  readonly segment: string
-  readonly pages: number
-  readonly events: number
-}
+export type SegmentFindings = NonNullable<ReturnType<typeof findInSegment>>
 
-export interface ErasedSegment extends SegmentFindings {
-  readonly sha256_before: string
-  readonly sha256_after: string
-}
+export type ErasedSegment = ReturnType<typeof eraseFromSegment>
 
 /** Finds what `cut` would remove from a segment; null for nothing. Changes nothing. */
-export function findInSegment(
-  journal: Journal,
-  segment: string,
-  cut: CutPage,
-): SegmentFindings | null {
+export function findInSegment(journal: Journal, segment: string, cut: CutPage) {
   let pages = 0
   let events = 0
   for (const frame of journal.read(segment)) {
@@ -68,11 +57,7 @@ export function findInSegment(
  * @throws JobtideError when the segment is still open
  * @throws StorageError when the disk refuses
  */
-export function eraseFromSegment(
-  journal: Journal,
-  found: SegmentFindings,
-  cut: CutPage,
-): ErasedSegment {
+export function eraseFromSegment(journal: Journal, found: SegmentFindings, cut: CutPage) {
   const { folder } = journal
   const { segment } = found
   const path = join(folder, segment)

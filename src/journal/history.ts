@@ -17,24 +17,26 @@ import {
   filtersText,
   type ReadByFilters,
   type ReadByQuestion,
+  type Sightings,
   RATE_DAYS,
   addSightings,
   lookedDays,
 } from './coverage.ts'
-import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
-import type { HeldRun } from './held.ts'
+import { emptyClockHistory, foldClocks } from './clock-history.ts'
+import type { HeldRun } from './seals.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
 import {
-  addLookups,
   addBatches,
+  addLookups,
   batchOf,
+  foldLookup,
   forgetBatches,
   lostRun,
   newRunHistory,
+  type Answered,
   type RunHistory,
 } from './run-history.ts'
-import { foldLookup, type Answered } from './lookup-history.ts'
 import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   isResumable,
@@ -52,58 +54,38 @@ import {
   type SuppressionChanged,
 } from './records.ts'
 
-/**
- * Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. Coverage and sightings are
- * of what was asked without filters.
- */
-export interface History extends ClockHistory, ReadByQuestion {
-  readonly runs: Map<string, RunHistory>
-  /** The same for questions with filters, by their text. */
-  readonly filtered: Map<string, ReadByFilters>
-  /**
-   * Batches recorded as finished whose pages are missing in the journal, by `${run_id} ${batch_id}`: they cover
-   * nothing.
-   */
-  readonly notRead: Set<string>
-  readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
-  /** Ids learnt from events, by the requested URL or slug. */
-  readonly ids: Map<string, string>
-  /** When each was learnt, milliseconds since 1970 UTC. */
-  readonly learntAt: Map<string, number>
-  /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
-  readonly asked: Map<string, { readonly first: number; readonly last: number }>
-  /** By lookup_key. */
-  readonly answered: Map<string, Answered>
-  /** By `${day} ${pipeline}`, the UTC day a request was sent. */
-  readonly spending: Map<string, DaySpending>
-  /**
-   * The charge of the last page that cost something, and when it was received; of several at the same time the highest.
-   */
-  lastPrice: { readonly at: number; readonly credits: number }
-  /** Times that the service named: the latest of all, and the last one; see pausedUntil. */
-  pauses: Pause[]
-  suppression: SuppressionChanged | null
-  /** Whether the records added now are from before an accepted loss: other records of their runs may be lost. */
-  hasGaps: boolean
-}
+export type History = ReturnType<typeof emptyHistory>
 
-export function emptyHistory(): History {
+/**
+ * Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. Coverage and
+ * sightings are of what was asked without filters.
+ */
+export function emptyHistory() {
   return {
-    runs: new Map(),
-    coverage: new Map(),
-    filtered: new Map(),
-    notRead: new Set(),
-    quarantined: new Map(),
-    ids: new Map(),
-    learntAt: new Map(),
-    asked: new Map(),
-    seen: new Map(),
-    answered: new Map(),
-    spending: new Map(),
+    runs: new Map<string, RunHistory>(),
+    coverage: new Map<string, CoveredInterval[]>(),
+    seen: new Map<string, Sightings>(),
+    /** The same for questions with filters, by their text. */
+    filtered: new Map<string, ReadByFilters>(),
+    /** Batches recorded as finished whose pages are missing, by `${run_id} ${batch_id}`: they cover nothing. */
+    notRead: new Set<string>(),
+    quarantined: new Map<string, { readonly at: number; readonly reason: string }>(),
+    /** Ids learnt from events, by the requested URL or slug. */
+    ids: new Map<string, string>(),
+    /** When each was learnt, milliseconds since 1970 UTC. */
+    learntAt: new Map<string, number>(),
+    /** When batches with an organisation were read to their end, milliseconds since 1970 UTC. */
+    asked: new Map<string, { readonly first: number; readonly last: number }>(),
+    answered: new Map<string, Answered>(),
+    /** By `${day} ${pipeline}`, the UTC day a request was sent. */
+    spending: new Map<string, DaySpending>(),
+    /** The charge of the last page that cost something; of several at the same time the highest. */
     lastPrice: { at: 0, credits: 0 },
-    pauses: [],
+    /** Times that the service named: the latest of all, and the last one; see pausedUntil. */
+    pauses: [] as Pause[],
     ...emptyClockHistory(),
-    suppression: null,
+    suppression: null as SuppressionChanged | null,
+    /** Whether the records added now are from before an accepted loss: other records of their runs may be lost. */
     hasGaps: false,
   }
 }
@@ -323,19 +305,13 @@ function voidCoverage(history: History, sound: (to: number) => number): void {
 }
 
 /** The name an organisation has in a history: the id learnt for it, else what it was asked by. */
-export function canonicalName(
-  ids: ReadonlyMap<string, string>,
-  reference: OrganizationRef,
-): string {
+export function canonicalName(ids: ReadonlyMap<string, string>, reference: OrganizationRef) {
   const { by, value } = reference
   return by === 'id' ? value : (ids.get(value) ?? value)
 }
 
 // Facts known under a URL also hold for the id.
-function learn(
-  history: History,
-  { organization, organization_id: id, at }: OrganizationLearnt,
-): void {
+function learn(history: History, { organization, organization_id: id, at }: OrganizationLearnt) {
   const { ids, learntAt, asked, quarantined, filtered } = history
   const name = organization.value
   ids.set(name, id)

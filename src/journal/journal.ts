@@ -4,7 +4,7 @@
  * Knows nothing of HTTP or of DuckDB.
  */
 
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -19,19 +19,21 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packageVersion } from '../support/assets.ts'
-import { fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
+import {
+  OWNER_ONLY,
+  createFile,
+  fsyncDirectory,
+  makeFolder,
+  readIfThere,
+} from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary } from './held.ts'
-import { checkSegments, type JournalState } from './loss.ts'
-import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
-import { recoverSegments } from './recover.ts'
-import type { JournalRecord } from './records.ts'
 import {
   SealListError,
+  SegmentSummary,
   appendSeal,
   createSeals,
   markLine,
@@ -39,78 +41,57 @@ import {
   sealsPath,
   writeDurableOffset,
 } from './seals.ts'
+import { checkSegments } from './loss.ts'
+import { SEGMENT_SUFFIX, listSegments, readSegment } from './reader.ts'
+import { recoverSegments } from './recover.ts'
+import type { JournalRecord } from './records.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 const toDisk = promisify((file: number, done: NoParamCallback) => fdatasync(file, done))
 
-export interface Journal {
-  readonly folder: string
-  /** Names of the segments, oldest first. */
-  segments(): string[]
-  /** The records of one segment from byte `from` on; see readSegment. */
-  read(segment: string, from?: number): Generator<PlacedFrame>
-  /** Whether every segment that was sealed is there; see checkSegments. Default: `ends`. */
-  check(depth?: 'ends' | 'bytes'): JournalState
-  /** Closes what a killed process left open; see recoverSegments. Default: `refuse`. */
-  recover(losses?: 'refuse' | 'accept'): string[]
-  /** A writer with its own segment. Nothing is on the disk until the first record. */
-  writer(): JournalWriter
-}
-
 type Payload = string | Uint8Array
 
-export interface JournalWriter {
-  /**
-   * Hands a record to the operating system: a killed process keeps it, a power cut may not.
-   * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
-   */
-  write(record: JournalRecord, payload?: Payload): void
-  /**
-   * Writes a record and resolves when it is on the disk. Concurrent callers share one fsync.
-   * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
-   */
-  append(record: JournalRecord, payload?: Payload): Promise<void>
-  /**
-   * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
-   * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
-   */
-  close(): Promise<void>
-}
+export type JournalWriter = Pick<SegmentWriter, 'write' | 'append' | 'close'>
+
+export type Journal = ReturnType<typeof openJournal>
 
 /**
  * Opens the journal below `folder`; the first record creates the folder.
  * @param segmentBytes the size at which a segment is sealed and the next one begins
  */
-export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES): Journal {
+export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES) {
+  // Each has its own segment. Nothing is on the disk until the first record.
+  const writer = (): JournalWriter => new SegmentWriter(folder, clock, segmentBytes)
   return {
     folder,
     segments: () => listSegments(folder),
-    read: (segment, from) => readSegment(join(folder, segment), from),
-    check: (depth = 'ends') => checkSegments(folder, depth),
-    recover: (losses = 'refuse') => recoverSegments(folder, clock, losses),
-    writer: () => new SegmentWriter(folder, clock, segmentBytes),
+    /** The records of one segment from byte `from` on; see readSegment. */
+    read: (segment: string, from?: number) => readSegment(join(folder, segment), from),
+    /** Whether every segment that was sealed is there; see checkSegments. */
+    check: (depth: 'ends' | 'bytes' = 'ends') => checkSegments(folder, depth),
+    /** Closes what a killed process left open; see recoverSegments. */
+    recover: (losses: 'refuse' | 'accept' = 'refuse') => recoverSegments(folder, clock, losses),
+    writer,
+    /** Appends one record as a whole segment. @throws StorageError when the disk refuses */
+    async append(record: JournalRecord) {
+      const own = writer()
+      try {
+        await own.append(record)
+      } finally {
+        await own.close()
+      }
+    },
   }
 }
 
-interface OpenSegment {
-  readonly name: string
-  readonly path: string
-  readonly file: number
-  readonly hash: Hash
-  readonly holdings: SegmentSummary
-  bytes: number
-  durable: number
-  records: number
-  /** The fsync that will cover the latest writes; null if none is waiting to begin. */
-  nextSync: Promise<void> | null
-}
+type OpenSegment = ReturnType<typeof startSegment>
 
 /**
  * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and end;
  * all appends that arrive while one runs share the next. Every fsync and every closing of a file goes through one
  * queue, so a segment is closed only after its pending fsyncs, and a new one is confirmed only after the one before it.
  */
-class SegmentWriter implements JournalWriter {
+class SegmentWriter {
   readonly #folder: string
   readonly #clock: Clock
   readonly #segmentBytes: number
@@ -125,10 +106,18 @@ class SegmentWriter implements JournalWriter {
     this.#segmentBytes = segmentBytes
   }
 
+  /**
+   * Hands a record to the operating system: a killed process keeps it, a power cut may not.
+   * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
+   */
   write(record: JournalRecord, payload?: Payload): void {
     this.#writeFrame(record, payload)
   }
 
+  /**
+   * Writes a record and resolves when it is on the disk. Concurrent callers share one fsync.
+   * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
+   */
   async append(record: JournalRecord, payload?: Payload): Promise<void> {
     const segment = this.#writeFrame(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
@@ -140,6 +129,10 @@ class SegmentWriter implements JournalWriter {
     if (segment === this.#segment && segment.bytes >= this.#segmentBytes) await this.close()
   }
 
+  /**
+   * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
+   * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
+   */
   async close(): Promise<void> {
     const segment = this.#segment
     if (segment === null) {
@@ -167,7 +160,11 @@ class SegmentWriter implements JournalWriter {
       if (segment.bytes === 0) rmSync(segment.path)
     }
     // Only sealed segments are listed: a process killed before this leaves it to recover().
-    if (this.#broken === null && segment.records > 0) listSegment(this.#folder, segment)
+    if (this.#broken !== null || segment.records === 0) return
+    const { name, bytes, hash, holdings } = segment
+    const line = { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() }
+    appendSeal(this.#folder, line)
+    removeMarks(this.#folder, name)
   }
 
   #writeFrame(record: JournalRecord, payload?: Payload): OpenSegment {
@@ -194,7 +191,14 @@ class SegmentWriter implements JournalWriter {
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
     // Bytes of a file without a name are lost when it is closed.
-    if (fstatSync(segment.file).nlink === 0) throw (this.#broken = removedError(segment.path))
+    if (fstatSync(segment.file).nlink === 0) {
+      throw (this.#broken = new StorageError(
+        `journal ${segment.path} was removed while it was written`,
+        {
+          hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
+        },
+      ))
+    }
     try {
       while (written < frame.length) written += writeSync(segment.file, frame, written)
     } catch (error) {
@@ -230,12 +234,7 @@ class SegmentWriter implements JournalWriter {
   }
 }
 
-function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
-  appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
-  removeMarks(folder, name)
-}
-
-function startSegment(folder: string, clock: Clock): OpenSegment {
+function startSegment(folder: string, clock: Clock) {
   makeFolder(folder)
   const others = listSegments(folder)
   if (!existsSync(sealsPath(folder))) {
@@ -243,7 +242,10 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     if (others.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
     createSeals(folder)
   }
-  const name = nextSegmentName(others.at(-1), clock)
+  // Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
+  const after = ulidTime(others.at(-1) ?? '') + 1
+  const at = Number.isNaN(after) ? clock.now() : Math.max(clock.now(), after)
+  const name = `${newUlid(at)}${SEGMENT_SUFFIX}`
   const path = join(folder, name)
   // Append mode: after a partial record was removed, the next one goes to the end of the file.
   const file = openSync(path, 'ax')
@@ -263,21 +265,9 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     bytes: 0,
     durable: 0,
     records: 0,
-    nextSync: null,
+    /** The fsync that will cover the latest writes; null if none is waiting to begin. */
+    nextSync: null as Promise<void> | null,
   }
-}
-
-// Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
-function nextSegmentName(newest: string | undefined, clock: Clock): string {
-  const newestAt = newest === undefined ? Number.NaN : ulidTime(newest)
-  const at = Number.isNaN(newestAt) ? clock.now() : Math.max(clock.now(), newestAt + 1)
-  return `${newUlid(at)}${SEGMENT_SUFFIX}`
-}
-
-function removedError(path: string): StorageError {
-  return new StorageError(`journal ${path} was removed while it was written`, {
-    hint: 'Do not change the journal while Jobtide runs. The next command reports what is lost and what to do.',
-  })
 }
 
 function brokenBy(cause: unknown, path: string): StorageError {
@@ -285,4 +275,24 @@ function brokenBy(cause: unknown, path: string): StorageError {
   return known instanceof StorageError
     ? known
     : new StorageError(`journal ${path}: the disk did not confirm a write`, { cause })
+}
+
+export const IDENTITY_FILE = 'identity'
+
+/**
+ * The identity of the journal in `folder`: a ULID in a small file next to its segments, made once; when several processes
+ * make one, the first wins. It moves with the journal, outlives the warehouse, and is lost when the journal is lost.
+ * Snapshots carry it, so that a destination knows whose rows it shows.
+ * @param nowMs milliseconds since 1970 UTC
+ * @returns a ULID
+ * @throws StorageError when the disk refuses, or the file holds something else
+ */
+export function journalIdentity(folder: string, nowMs: number): string {
+  const path = join(folder, IDENTITY_FILE)
+  if (readIfThere(path) === null) createFile(path, `${newUlid(nowMs)}\n`, OWNER_ONLY)
+  const identity = readIfThere(path)?.toString().trim() ?? ''
+  if (/^[0-9A-HJKMNP-TV-Z]{26}$/.test(identity)) return identity
+  throw new StorageError(`${path} does not hold the identity of a journal`, {
+    hint: 'Restore it from a backup. Or remove it: the next publish makes another, and needs --adopt-destination once.',
+  })
 }

@@ -14,32 +14,26 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
-import { SegmentSummary, lossText, withoutKept, type HeldRun } from './held.ts'
-import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
+import { sum } from '../support/numbers.ts'
 import {
   GAPS,
   SealListError,
+  SegmentSummary,
+  lossText,
   parseSeals,
   readMarks,
   readSealBytes,
   sealsPath,
+  withoutKept,
   type FileState,
+  type HeldRun,
   type SealedSegment,
 } from './seals.ts'
+import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
 
-export interface Damage {
-  readonly sealed: SealedSegment
-  readonly what: string
-}
+export type Damage = ReturnType<typeof damagesOf>[number]
 
-export interface JournalState {
-  /** Existing sealed segments, and their bytes. */
-  readonly segments: number
-  readonly bytes: number
-  readonly losses: ReadonlyMap<string, readonly HeldRun[]>
-  /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
-  readonly gapsUpTo: string
-}
+export type JournalState = ReturnType<typeof stateOf>
 
 export class JournalLossError extends JobtideError {
   constructor(folder: string, damages: readonly Damage[]) {
@@ -75,7 +69,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
       if (present.length + marks.size > 0) {
         throw new SealListError(sealsPath(folder), 'is missing')
       }
-      return { segments: 0, bytes: 0, losses: new Map(), gapsUpTo: '' }
+      return stateOf([])
     }
     const listed = parseSeals(folder, list)
     const open = [...marks.values()].filter(({ segment }) => !listed.has(segment))
@@ -86,23 +80,20 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
   }
 }
 
-function stateOf(seals: readonly SealedSegment[]): JournalState {
+function stateOf(seals: readonly SealedSegment[]) {
   const there = seals.filter(({ bytes }) => bytes > 0)
+  const lossy = seals.filter(({ lost }) => lost.length > 0)
   return {
+    /** Existing sealed segments, and their bytes. */
     segments: there.length,
-    bytes: there.reduce((sum, { bytes }) => sum + bytes, 0),
-    losses: new Map(
-      seals.filter(({ lost }) => lost.length > 0).map(({ segment, lost }) => [segment, lost]),
-    ),
+    bytes: sum(there.map(({ bytes }) => bytes)),
+    losses: new Map(lossy.map(({ segment, lost }) => [segment, lost])),
+    /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
     gapsUpTo: seals.find(({ segment }) => segment === GAPS)?.upTo ?? '',
   }
 }
 
-export function damagesOf(
-  folder: string,
-  seals: Iterable<SealedSegment>,
-  depth: 'ends' | 'bytes',
-): Damage[] {
+export function damagesOf(folder: string, seals: Iterable<SealedSegment>, depth: 'ends' | 'bytes') {
   return [...seals].flatMap((sealed) => {
     const what = damageOf(join(folder, sealed.segment), sealed, depth)
     return what === null ? [] : [{ sealed, what }]
@@ -125,12 +116,7 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
 }
 
 // For an unlisted segment: the part that its mark states.
-function openDamageOf(
-  path: string,
-  size: number,
-  marked: number,
-  depth: 'ends' | 'bytes',
-): string | null {
+function openDamageOf(path: string, size: number, marked: number, depth: 'ends' | 'bytes') {
   if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
   if (depth === 'ends') return null
   const { bytes } = validPrefix(path)

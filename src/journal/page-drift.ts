@@ -12,6 +12,7 @@
  * the event was detected; an event that changes places with another between two requests.
  */
 
+import { sha256Hex } from '../support/hash.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import {
@@ -21,7 +22,6 @@ import {
   restartBatch,
   type BatchHistory,
 } from './batch-history.ts'
-import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './clock-history.ts'
 
@@ -58,11 +58,7 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   addPage(history, record, marks)
 }
 
-function doubtOf(
-  history: BatchHistory,
-  record: PageReceived,
-  marks: readonly EventMark[],
-): Doubt | null {
+function doubtOf(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]) {
   const { page, events, has_more: hasMore } = record
   if (isLagging(history, record)) return 'lagging'
   if (pageRepeatedBy(history, record, marks) !== null) return 'repeated'
@@ -150,7 +146,9 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   noteLeaving(history, record, marks)
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
-  forgetLeaving(history, drift.isUnsure ? serverAt + SECOND : serverAt)
+  const until = drift.isUnsure ? serverAt + SECOND : serverAt
+  drift.leaving = drift.leaving.filter(({ leavesAt }) => leavesAt >= until)
+  drift.nextLeavesAt = drift.leaving.reduce((a, { leavesAt }) => Math.min(a, leavesAt), Infinity)
   rewindTo(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
 }
 
@@ -245,7 +243,58 @@ function noteLeaving(
   }
 }
 
-function forgetLeaving({ drift }: BatchHistory, untilMs: number): void {
-  drift.leaving = drift.leaving.filter(({ leavesAt }) => leavesAt >= untilMs)
-  drift.nextLeavesAt = drift.leaving.reduce((a, { leavesAt }) => Math.min(a, leavesAt), Infinity)
+/**
+ * A short mark of an event on a page: enough to see that the event appeared before on another page, and whether it was
+ * corrected since. The header of a page holds them, because paging must not need the bodies.
+ */
+export interface EventMark {
+  /** 32 bits of a hash of the event's key, equal for all its versions; 0 for an erased event. */
+  readonly key: number
+  /** When this version was detected, in whole seconds as milliseconds since 1970 UTC; 0 when it does not say. */
+  readonly detectedAt: number
+}
+
+export interface MarkedEvent {
+  /** Equal for all versions of one event, and for no other. */
+  readonly identity: string
+  /** Milliseconds since 1970 UTC; null when the event does not say. */
+  readonly detectedAt: number | null
+}
+
+// Four bytes of hash, four of seconds since 1970, which last until 2106.
+const MARK_BYTES = 8
+const SECONDS_MAX = 2 ** 32 - 1
+
+/** The marks of a page as text, in the order of its events. */
+export function encodeMarks(events: readonly MarkedEvent[]): string {
+  const bytes = Buffer.alloc(events.length * MARK_BYTES)
+  for (const [index, { identity, detectedAt }] of events.entries()) {
+    const key = Number.parseInt(sha256Hex(identity).slice(0, 8), 16)
+    bytes.writeUInt32BE(key || 1, index * MARK_BYTES)
+    const seconds = Math.floor((detectedAt ?? 0) / SECOND)
+    bytes.writeUInt32BE(Math.min(Math.max(seconds, 0), SECONDS_MAX), index * MARK_BYTES + 4)
+  }
+  return bytes.toString('base64')
+}
+
+export function decodeMarks(text: string): EventMark[] {
+  const bytes = Buffer.from(text, 'base64')
+  const marks: EventMark[] = []
+  for (let at = 0; at + MARK_BYTES <= bytes.length; at += MARK_BYTES) {
+    marks.push({ key: bytes.readUInt32BE(at), detectedAt: bytes.readUInt32BE(at + 4) * SECOND })
+  }
+  return marks
+}
+
+/**
+ * The marks of a page with empty keys at `places` (from 0, counted over the events that have one): a key reveals the
+ * event's presence to anyone who knows it. The time at which it leaves the window stays known.
+ * @returns the text as it is where it has not one key for each of `events`
+ */
+export function cutMarks(text: string, places: readonly number[], events: number): string {
+  const bytes = Buffer.from(text, 'base64')
+  const kept = decodeMarks(text).flatMap(({ key }, index) => (key === 0 ? [] : index))
+  if (kept.length !== events) return text
+  for (const place of places) bytes.writeUInt32BE(0, (kept[place] ?? 0) * MARK_BYTES)
+  return bytes.toString('base64')
 }

@@ -11,7 +11,7 @@ import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file
 import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { listSegments, readSegment, type PlacedFrame } from './reader.ts'
+import { listSegments, readSegment } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -63,7 +63,9 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  return kept?.losses === losses && fits(kept, folder)
+  const isThere = ([segment, bytes]: [string, number]) =>
+    (statSync(join(folder, segment), { throwIfNoEntry: false })?.size ?? -1) >= bytes
+  return kept?.losses === losses && [...kept.positions].every(isThere)
     ? foldSegments(folder, kept, only)
     : foldSegments(folder, nothing, only, lost, gapsUpTo)
 }
@@ -104,11 +106,7 @@ function foldSegments(
 }
 
 /** The records of a segment that were not read yet; opens no file that has none. */
-function readAfter(
-  folder: string,
-  segment: string,
-  positions: ReadonlyMap<string, number>,
-): Iterable<PlacedFrame> {
+function readAfter(folder: string, segment: string, positions: ReadonlyMap<string, number>) {
   const path = join(folder, segment)
   const from = positions.get(segment) ?? 0
   const size = statSync(path, { throwIfNoEntry: false })?.size
@@ -127,13 +125,4 @@ function readCheckpoint(folder: string): Checkpoint | null {
     // A newer Node.js may have written it in a way that this one does not read.
     return null
   }
-}
-
-function fits({ positions }: Checkpoint, folder: string): boolean {
-  const present = new Set(listSegments(folder))
-  for (const [segment, bytes] of positions) {
-    if (!present.has(segment)) return false
-    if (statSync(join(folder, segment)).size < bytes) return false
-  }
-  return true
 }

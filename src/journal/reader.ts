@@ -4,16 +4,9 @@
  * and is reported.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readSync,
-  readdirSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { packageVersion } from '../support/assets.ts'
+import { namesIn } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
@@ -70,10 +63,7 @@ export interface PlacedFrame extends Frame {
 
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
-  return onDisk(`journal ${folder}`, () => {
-    const names = existsSync(folder) ? readdirSync(folder) : []
-    return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
-  })
+  return namesIn(folder, /\.journal$/)
 }
 
 const READ_BYTES = MIB
@@ -141,29 +131,27 @@ export function endsWithSeal(path: string): boolean {
   }
 }
 
-export interface Prefix {
-  readonly bytes: number
-  readonly records: number
-  readonly sealed: boolean
-  /** What later records follow; null where at most a torn end follows. */
-  readonly damage: JournalDamagedError | null
-}
+export type Prefix = ReturnType<typeof validPrefix>
 
 /** The whole records at the start of a segment. @param onRecord called with each of them */
-export function validPrefix(
-  path: string,
-  onRecord: (record: JournalRecord) => void = () => undefined,
-): Prefix {
-  let prefix: Prefix = { bytes: 0, records: 0, sealed: false, damage: null }
+export function validPrefix(path: string, onRecord?: (record: JournalRecord) => void) {
+  const prefix = {
+    bytes: 0,
+    records: 0,
+    sealed: false,
+    /** What later records follow; null where at most a torn end follows. */
+    damage: null as JournalDamagedError | null,
+  }
   try {
     for (const { record, end } of readSegment(path)) {
-      const sealed = record.kind === 'seal'
-      prefix = { bytes: end, records: prefix.records + 1, sealed, damage: null }
-      onRecord(record)
+      prefix.bytes = end
+      prefix.records += 1
+      prefix.sealed = record.kind === 'seal'
+      onRecord?.(record)
     }
   } catch (error) {
     if (!(error instanceof JournalDamagedError)) throw error
-    return { ...prefix, damage: error }
+    prefix.damage = error
   }
   return prefix
 }

@@ -166,7 +166,7 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly body_sha256: string
   /** The request was a probe: its answer does not count as a page of the batch. */
   readonly free_probe?: true
-  /** A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page. */
+  /** A short mark of each event, in the order of the page; see page-drift.ts. Absent where the batch is a single page. */
   readonly keys?: string
   /** Events of each organisation in the page. */
   readonly seen: readonly SeenOrganization[]
@@ -308,15 +308,17 @@ export function isResumable(outcome: RunOutcome): boolean {
   return outcome !== 'done' && outcome !== 'abandoned'
 }
 
+export type StageSeconds = Partial<
+  Record<'extract' | 'backup' | 'load' | 'build' | 'publish', number>
+>
+
 /** A run ended. A run without this record was killed and can be resumed. */
 export interface RunFinished extends OfRun<'run_finished'> {
   readonly outcome: RunOutcome
   readonly exit_code: ExitCode
   readonly message: string | null
   /** How long each stage of the process that ended it took, in seconds; absent for stages not reached. */
-  readonly stage_seconds?: Partial<
-    Record<'extract' | 'backup' | 'load' | 'build' | 'publish', number>
-  >
+  readonly stage_seconds?: StageSeconds
   /** Events that its load refused; absent where none was loaded. */
   readonly rejected?: number
 }

@@ -10,7 +10,23 @@ import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
-import { SegmentSummary, lossText, withoutKept } from './held.ts'
+import {
+  GAPS,
+  SealListError,
+  SegmentSummary,
+  appendSeal,
+  listedIn,
+  lossText,
+  readMarks,
+  readSealBytes,
+  removeMarks,
+  renewSeals,
+  rewriteSeals,
+  sealsPath,
+  withoutKept,
+  type SealLine,
+  type SealedSegment,
+} from './seals.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
@@ -20,20 +36,6 @@ import {
   piecesOf,
   validPrefix,
 } from './reader.ts'
-import {
-  GAPS,
-  SealListError,
-  appendSeal,
-  listedIn,
-  readMarks,
-  readSealBytes,
-  removeMarks,
-  renewSeals,
-  rewriteSeals,
-  sealsPath,
-  type SealLine,
-  type SealedSegment,
-} from './seals.ts'
 
 /**
  * Closes and lists every segment that is not listed. Call it only while holding the data directory's lock, when no other
@@ -42,11 +44,7 @@ import {
  * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
  * @throws JournalDamagedError when one that is not listed is damaged, and that is not accepted
  */
-export function recoverSegments(
-  folder: string,
-  clock: Clock,
-  losses: 'refuse' | 'accept',
-): string[] {
+export function recoverSegments(folder: string, clock: Clock, losses: 'refuse' | 'accept') {
   makeCertain(folder)
   const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
   if (losses === 'refuse') {
@@ -90,17 +88,15 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   }
 }
 
-type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
-
 /**
  * Seals the complete records of a segment, in a new file: it is unknown which bytes of the old one are on the disk,
  * because after a failed fsync the system takes unwritten bytes for written. Null when no record remains, and so no
  * file.
  */
-function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
+function closeSegment(path: string, clock: Clock, onDamage?: OnDamage) {
   const holdings = new SegmentSummary()
   const prefix = validPrefix(path, (record) => holdings.add(record))
-  if (prefix.damage !== null) onDamage(prefix.damage)
+  if (prefix.damage !== null) onDamage?.(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null
@@ -155,7 +151,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
   const { segment, held } = sealed
   const path = join(folder, segment)
-  const kept = isFile(path) ? closeSegment(path, clock, () => undefined) : null
+  const kept = isFile(path) ? closeSegment(path, clock) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
   if (lost.length > 0) noteGaps(folder)
   const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }

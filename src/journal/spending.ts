@@ -51,30 +51,22 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
   return { credits: most, sent: text.slice(0, LONGEST_SENT) }
 }
 
-/** The cost and result of requests. Sums over records, so that any part of them can be subtracted again. */
-export interface Counts {
-  requests: number
-  /** Requests without a known answer or failure: in flight, or their process was killed. */
-  unanswered: number
-  /** Pages with events: those that cost. */
-  pages: number
-  events: number
-  /** Charged by the service; see chargeOfPage. */
-  charged: number
-  /** 10 for each request that is unanswered, or failed and was perhaps charged. */
-  inDoubt: number
-  /** Pages whose charge was not the expected 10, or 0 for an empty one. */
-  unexpected: number
-}
+export type Counts = ReturnType<typeof noCounts>
 
-export function noCounts(): Counts {
+/** The cost and result of requests. Sums over records, so that any part of them can be subtracted again. */
+export function noCounts() {
   return {
     requests: 0,
+    /** Requests without a known answer or failure: in flight, or their process was killed. */
     unanswered: 0,
+    /** Pages with events: those that cost. */
     pages: 0,
     events: 0,
+    /** Charged by the service; see chargeOfPage. */
     charged: 0,
+    /** 10 for each request that is unanswered, or failed and was perhaps charged. */
     inDoubt: 0,
+    /** Pages whose charge was not the expected 10, or 0 for an empty one. */
     unexpected: 0,
   }
 }
@@ -149,11 +141,7 @@ export function nextMonthAt(epochMs: number): number {
 }
 
 /** The entry of a pipeline and a UTC day, created if missing. */
-export function spendingOf(
-  all: Map<string, DaySpending>,
-  pipeline: string,
-  day: string,
-): DaySpending {
+export function spendingOf(all: Map<string, DaySpending>, pipeline: string, day: string) {
   const key = `${day} ${pipeline}`
   const spending = all.get(key) ?? { day, pipeline, ...noCounts() }
   all.set(key, spending)
@@ -161,10 +149,7 @@ export function spendingOf(
 }
 
 /** Credits charged or in doubt for a pipeline (null: for all) in each calendar month (UTC): `2026-11` → 4,210. */
-export function monthlyCredits(
-  all: ReadonlyMap<string, DaySpending>,
-  pipeline: string | null,
-): Map<string, number> {
+export function monthlyCredits(all: ReadonlyMap<string, DaySpending>, pipeline: string | null) {
   const months = new Map<string, number>()
   for (const spending of all.values()) {
     if (pipeline !== null && spending.pipeline !== pipeline) continue

@@ -20,8 +20,7 @@ import { withoutLoneSurrogates } from '../support/json.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { cutAnswer } from './redact-bodies.ts'
-import { rowsOfDelivery } from './deliveries.ts'
+import { cutAnswer, rowsOfDelivery } from './remove-suppressed.ts'
 import { readPages, ReadingNotes, type PageBody } from './read-events.ts'
 import type { Suppression } from './suppression.ts'
 
@@ -47,6 +46,10 @@ export class Chunk {
   /** Pages received, and the events on them. */
   received = 0
   events = 0
+  /** By segment of the journal, where the last record added ends. */
+  readonly ends = new Map<string, number>()
+  /** Bytes of the records. */
+  bytes = 0
   /** Bytes of the bodies waiting to be read. */
   waiting = 0
   #bodies: PageBody[] = []
@@ -73,7 +76,9 @@ export class Chunk {
     if (bodies.length > 0) await readPages(warehouse, bodies, this.#suppression, this.notes)
   }
 
-  add(frame: PlacedFrame): void {
+  add(segment: string, frame: PlacedFrame): void {
+    this.ends.set(segment, frame.end)
+    this.bytes += frame.size
     const { record } = frame
     switch (record.kind) {
       case 'run_started':

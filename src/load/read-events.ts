@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto'
 import { parseEvent, parsePage, unknownFields, type JobChangeEvent } from '../api/schemas.ts'
 import type { PageReceived } from '../journal/records.ts'
+import { sqlText } from '../support/assets.ts'
 import { receivedJson } from '../support/json.ts'
 import { appendRows, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { loadSql } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
 export interface PageBody {
@@ -42,7 +42,7 @@ export async function readPages(
   suppression: Suppression,
   notes: ReadingNotes,
 ): Promise<void> {
-  await warehouse.run(loadSql('read_events'), [
+  await warehouse.run(sqlText('load/read_events.sql'), [
     [...pages.keys()],
     pages.map(({ record }) => record.run_id),
     pages.map(({ record }) => new Date(record.at)),
@@ -84,7 +84,9 @@ async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>>
   for (const fields of lists) {
     const names = JSON.parse(fields) as [string[], string[], string[], string[]]
     if (names.some((list) => new Set(list).size < list.length)) repeated.push(fields)
-    const [event, title, person, organization] = names.map(withMembers)
+    const [event, title, person, organization] = names.map((list) =>
+      Object.fromEntries(list.map((name) => [name, true])),
+    )
     const found = unknownFields({ ...event, title, person, organization })
     if (found.length > 0) unknown.set(fields, found)
   }
@@ -95,10 +97,6 @@ async function judgeFields(warehouse: Warehouse): Promise<Map<string, string[]>>
     )
   }
   return unknown
-}
-
-function withMembers(names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, true]))
 }
 
 /** Removes suppressed events that the engine has read. @returns how many */
@@ -120,7 +118,10 @@ async function leaveOutErased(warehouse: Warehouse, suppression: Suppression): P
 
 /** The events that the engine has not read, as positions by page; a page without positions means all its events. */
 async function unreadOf(warehouse: Warehouse, pages: number): Promise<Map<number, Set<number>>> {
-  const { nth = [], position = [] } = await warehouse.columns<number>(loadSql('not_read'), [pages])
+  const { nth = [], position = [] } = await warehouse.columns<number>(
+    sqlText('load/not_read.sql'),
+    [pages],
+  )
   const unread = new Map<number, Set<number>>()
   for (const [index, page] of nth.entries()) {
     const positions = unread.get(page) ?? new Set()

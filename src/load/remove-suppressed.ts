@@ -1,22 +1,17 @@
 /**
- * Removes rows that the suppression list excludes from a warehouse. A load leaves them out, but the warehouse may have
- * been loaded under an older list, from a backup or from a snapshot.
+ * Removes what the suppression list excludes: from received bodies, and from a warehouse. A load leaves such rows out, but
+ * the warehouse may have been loaded under an older list, from a backup or from a snapshot.
  */
 
-import { StorageError } from '../support/errors.ts'
+import { parseJson } from '../api/schemas.ts'
+import type { CutBody } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { cutAnswer, type IsNamed } from './redact-bodies.ts'
-import { rowsOfDelivery } from './deliveries.ts'
-import { deleteErasable, type RowsByTable } from '../warehouse/erase-rows.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { StorageError } from '../support/errors.ts'
+import { deleteErasable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
-
-export interface LeftOut {
-  /** Listed people who were in the warehouse. */
-  readonly people: number
-  readonly rows: RowsByTable
-}
 
 /**
  * Deletes the rows that the list excludes. The bytes stay in the file until it is rewritten, which `ops.suppression`
@@ -27,7 +22,7 @@ export async function leaveOut(
   warehouse: Warehouse,
   suppression: Suppression,
   also: { readonly profileIds: readonly string[]; readonly isNamed: IsNamed } = NO_ONE,
-): Promise<LeftOut> {
+) {
   const people: string[] = []
   const known = await warehouse.stream('select distinct profile_id from job_change_events')
   for await (const rows of known.batches) {
@@ -48,7 +43,11 @@ export async function leaveOut(
   const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
   const isClean = Object.keys(all).length === 0
   await follow(warehouse, suppression.list, isClean && before.is_rewritten)
-  return { people: people.length, rows: all }
+  return {
+    /** Listed people who were in the warehouse. */
+    people: people.length,
+    rows: all,
+  }
 }
 
 const NO_ONE = { profileIds: [], isNamed: () => false }
@@ -90,10 +89,7 @@ export async function followList(warehouse: Warehouse, suppression: Suppression)
 }
 
 /** @throws StorageError if a warehouse follows another list, so that it may show erased people */
-export async function refuseOlderList(
-  warehouse: Warehouse,
-  suppression: Suppression,
-): Promise<void> {
+export async function refuseOlderList(warehouse: Warehouse, suppression: Suppression) {
   const { list } = await followed(warehouse)
   if (list === suppression.list) return
   throw new StorageError(
@@ -116,4 +112,135 @@ async function followed(warehouse: Warehouse) {
     'select list, is_rewritten from ops.suppression',
   )
   return row ?? { list: null, is_rewritten: true }
+}
+
+// From a page go the events of erased people; from a list of an answer the item that names them, such as one of 25 people
+// found by a search; if an answer names them outside a list, all of it.
+
+/** The events on a page, each as sent. */
+export function eventsOn(body: Buffer): readonly unknown[] {
+  return eventsIn(parseJson(body))
+}
+
+function eventsIn(page: unknown): readonly unknown[] {
+  const { data } = Object(page) as { readonly data?: unknown }
+  return Array.isArray(data) ? data : []
+}
+
+/** Cuts the events for which `isCut` returns true out of the body of a page; null if there are none. */
+export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
+  const parsed = parseJson(body)
+  const events = eventsIn(parsed)
+  if (!events.some(isCut)) return null
+  // A value that is nested too deeply can be read but not written, so it goes as well.
+  const goes = events.map((event) => isCut(event) || !isWritable(event))
+  const page = { ...Object(parsed), data: events.filter((_, at) => goes[at] === false) }
+  const members = Object.entries(page).filter(([, value]) => isWritable(value))
+  return {
+    body: Buffer.from(JSON.stringify(Object.fromEntries(members))),
+    places: [...goes.keys()].filter((at) => goes[at]),
+    events: events.length,
+  }
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value)
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+/** Whether a text, without escapes, names a person who is not kept. @param member the member with this value */
+export type IsNamed = (text: string, member?: string) => boolean
+
+/**
+ * Cuts the parts of an answer that name people who are not kept.
+ * @param subject the request: if it names them, the whole answer goes
+ * @returns null if the answer names none of them
+ */
+export function cutAnswer(body: Buffer, isNamed: IsNamed, subject = ''): CutBody | null {
+  const emptied = { body: Buffer.from('{}'), places: [0], events: 1 }
+  if (subject !== '' && isNamed(subject)) return { ...emptied, isAbout: true }
+  const { answer, taken } = taking(body, isNamed)
+  if (answer.isNamed) return emptied
+  if (taken.length === 0) return null
+  const text = JSON.stringify(answer.value)
+  return { body: Buffer.from(text), places: [...taken.keys()], events: taken.length }
+}
+
+/** The parts of an answer that name such a person: items of lists, or all of it. */
+export function partsNaming(body: Buffer, isNamed: IsNamed, subject: string): readonly unknown[] {
+  const { answer, taken } = taking(body, isNamed)
+  const isAll = answer.isNamed || (subject !== '' && isNamed(subject))
+  return isAll ? [jsonOrNull(body.toString('utf8'))] : taken
+}
+
+/**
+ * An answer without the items that name such a person, these items, and whether it names the person outside its lists.
+ */
+function taking(body: Buffer, isNamed: IsNamed) {
+  const taken: unknown[] = []
+
+  function cut(value: unknown, member = ''): { isNamed: boolean; value: unknown } {
+    if (Array.isArray(value)) {
+      const kept = value.flatMap((item: unknown) => {
+        const left = cut(item, member)
+        if (!left.isNamed) return [left.value]
+        taken.push(item)
+        return []
+      })
+      return { isNamed: false, value: kept }
+    }
+    if (value === null) return { isNamed: false, value }
+    if (typeof value !== 'object') {
+      return { isNamed: isNamed(`${value as string | number | boolean}`, member), value }
+    }
+    const members = Object.entries(value).map(([name, inner]) => [name, cut(inner, name)] as const)
+    return {
+      isNamed: members.some(([name, inner]) => inner.isNamed || isNamed(name)),
+      value: Object.fromEntries(members.map(([name, inner]) => [name, inner.value])),
+    }
+  }
+
+  try {
+    return { answer: cut(jsonOrNull(body.toString('utf8'))), taken }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    // An answer that is nested deeper than the stack cannot be read.
+    return { answer: { isNamed: true, value: null }, taken }
+  }
+}
+
+/**
+ * Makes a row for each of the `changes` of a delivery, with the fields around them; a delivery without such a list makes
+ * one row. The engine holds several times the bytes of up to 2,048 documents at once to read a list, and a delivery of
+ * 1,200 activities has 1.4 MB. An id depends on the content rather than its position, so that rows are the same whatever
+ * else was erased.
+ * @param id the delivery, or a row of it
+ */
+export function rowsOfDelivery(id: string, body: string): { request_id: string; body: string }[] {
+  const whole = [{ request_id: id, body }]
+  const delivery = jsonOrNull(body)
+  if (delivery === null || typeof delivery !== 'object' || !('changes' in delivery)) return whole
+  const { changes } = delivery
+  // A delivery with both is not the service's.
+  if (!Array.isArray(changes) || 'profiles' in delivery) return whole
+  const bodyOf = (list: readonly unknown[]) => JSON.stringify({ ...delivery, changes: list })
+  try {
+    // Each row repeats the fields around them. If these are longer than the changes, the delivery is not the service's
+    // either.
+    if (bodyOf([]).length * changes.length > body.length) return whole
+    const [ofDelivery] = id.split('-', 1)
+    return changes.map((change: unknown) => {
+      const text = bodyOf([change])
+      return { request_id: `${ofDelivery}-${sha256Hex(text).slice(0, 16)}`, body: text }
+    })
+  } catch (error) {
+    // A value that is nested deeper than the stack can be read but not written.
+    if (error instanceof RangeError) return whole
+    throw error
+  }
 }

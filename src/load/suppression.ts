@@ -6,18 +6,19 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { HANDLES } from '../api/endpoints/endpoints.ts'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { namesIn, readIfThere, readJson, writeJson } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { StorageError, onDisk } from '../support/errors.ts'
+import { StorageError } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 import { withoutTrailingSlashes } from '../support/text.ts'
+
+const CERTIFICATES = 'certificates'
 
 /** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
@@ -158,26 +159,24 @@ export async function suppress(
   const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
   if (all.length > people.length || allPages.length > pages.length || isLater) {
     const earlier = listsOf(list)
-    list = writeList(journal, {
+    const stored = {
+      format_version: FORMAT_VERSION,
       generation: earlier.length + 1,
       key,
       people: all,
       pages: allPages,
       events_before: isLater ? isoInstant(eventsBefore) : before,
       earlier,
-    })
+    }
+    list = { ...stored, mac: macOf(stored) }
+    writeJson(join(dirname(journal.folder), SUPPRESSED_FILE), list)
   }
   if (list === null) return { people: hashes, list }
   const mark = { generation: list.generation, mac: list.mac }
   // Recorded in the journal, so that from now on the loss of the list, or an older list in its place, is noticed. An
   // empty journal stays empty, because it names no people.
   if (noted?.generation !== mark.generation && journal.segments().length > 0) {
-    const writer = journal.writer()
-    try {
-      await writer.append({ kind: 'suppression_changed', at: nowMs, ...mark })
-    } finally {
-      await writer.close()
-    }
+    await journal.append({ kind: 'suppression_changed', at: nowMs, ...mark })
   }
   return { people: hashes, list: mark }
 }
@@ -188,10 +187,7 @@ function emptyList(): Content {
 }
 
 /** The list next to a journal; null if there never was one. */
-function readList(
-  journal: Journal,
-  noted: ListMark | null = readHistory(journal).suppression,
-): List | null {
+function readList(journal: Journal, noted: ListMark | null = readHistory(journal).suppression) {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
   const ofJournal = noted === null ? [] : [{ by: 'the journal', ...noted }]
@@ -219,26 +215,19 @@ function listsOf(list: List | null): string[] {
 }
 
 /** The lists that certificates of a data directory refer to. A damaged certificate only shows that there was a list. */
-function certified(folder: string): ({ readonly by: string } & ListMark)[] {
-  const certificates = join(folder, 'certificates')
-  return onDisk(certificates, () => {
-    const names = existsSync(certificates) ? readdirSync(certificates) : []
-    return names
-      .filter((name) => name.startsWith('forget-') && name.endsWith('.json'))
-      .map((name) => {
-        const text = readFileSync(join(certificates, name), 'utf8')
-        const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
-        return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
-      })
+function certified(root: string): ({ readonly by: string } & ListMark)[] {
+  return certificatesIn(root).map(({ name, value }) => {
+    const { list } = certificateSchema.safeParse(value).data ?? {}
+    return { by: name, generation: 0, mac: '', ...list }
   })
 }
 
-function writeList(journal: Journal, content: Content): List {
-  const stored = { format_version: FORMAT_VERSION, ...content }
-  const list = { ...stored, mac: macOf(stored) }
-  const path = join(dirname(journal.folder), SUPPRESSED_FILE)
-  writeFileAtomic(path, `${stableJson(list, 2)}\n`, OWNER_ONLY)
-  return list
+/** The certificates of a data directory, oldest first; null for the value of a damaged one. */
+export function certificatesIn(root: string): { readonly name: string; readonly value: unknown }[] {
+  const names = namesIn(join(root, CERTIFICATES), /^forget-.*\.json$/)
+  return names
+    .map((name) => join(CERTIFICATES, name))
+    .map((name) => ({ name, value: readJson(join(root, name)) }))
 }
 
 const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i

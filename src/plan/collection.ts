@@ -4,7 +4,7 @@
  */
 
 import type { Endpoint, PriceRange } from '../api/endpoints/endpoint.ts'
-import { lookupKey } from '../journal/lookup-history.ts'
+import { lookupKey } from '../journal/run-history.ts'
 import type { History } from '../journal/history.ts'
 import type { LookupRecord } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'

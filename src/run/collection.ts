@@ -32,7 +32,6 @@ interface Asked {
   readonly refused: readonly { readonly subject: string; readonly reason: string }[]
 }
 
-/** The requests, and their endpoint. */
 export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly declared: Endpoint
   /**
@@ -178,7 +177,6 @@ function lookupsOf(all: readonly Lookup[], limit = all.length): Asked {
   return { lookups, duplicates: all.length - unique.size, refused: [] }
 }
 
-/** A thing to ask for, and where it stands. */
 interface Line {
   readonly subject: string
   readonly place: string
@@ -201,11 +199,7 @@ function listed(fills: string, list: string, skipped: SkippedLines[]): Line[] {
 }
 
 /** Tables of endpoints that were never asked are empty here, so that the select works whichever pipeline runs first. */
-async function selected(
-  { sql }: { readonly sql: string },
-  endpoint: string,
-  dataDir: string,
-): Promise<Line[]> {
+async function selected({ sql }: { readonly sql: string }, endpoint: string, dataDir: string) {
   const path = dataDirectory(dataDir).warehouse
   try {
     return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {

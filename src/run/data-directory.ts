@@ -79,7 +79,6 @@ export function isFileOrBelow(path: string): boolean {
   }
 }
 
-/** The layout of the data directory `root`. */
 export function dataDirectory(root: string) {
   const path = resolve(root)
   return {

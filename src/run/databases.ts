@@ -1,12 +1,11 @@
 /** Loads tables into databases after a publish or by `export`, and remembers them for an erasure. */
 
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { computedModels } from '../model/computed-models.ts'
 import { ownTables } from '../model/build-state.ts'
 import { loadIntoPostgres, postgresTables } from '../publish/postgres/load-tables.ts'
-import { readJson, writeJson } from '../support/atomic-file.ts'
+import { namesIn, readJson, writeJson } from '../support/atomic-file.ts'
 import { ConfigError, expectedError, type JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
@@ -18,7 +17,6 @@ import type { StoreFindings } from './forget/pending.ts'
 import type { DatabaseTarget } from './job.ts'
 import type { RunWorld } from './stages.ts'
 
-/** The schema that is loaded where none is named. */
 export const DEFAULT_SCHEMA = 'jobtide'
 
 type DatabaseWorld = Pick<
@@ -106,8 +104,7 @@ function remember(root: string, memory: Memory): void {
 
 function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
   const folder = folderIn(root)
-  const names = existsSync(folder) ? readdirSync(folder).filter((one) => one.endsWith('.json')) : []
-  const paths = names.toSorted().map((name) => join(folder, name))
+  const paths = namesIn(folder, /\.json$/).map((name) => join(folder, name))
   return paths.map((path) => ({
     path,
     memory: memorySchema.safeParse(readJson(path)).data ?? null,
@@ -134,10 +131,7 @@ function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): Sto
  * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
  * `problem`, and does not keep people in the others.
  */
-export async function eraseInDatabases(
-  warehouse: Warehouse,
-  world: DatabaseWorld,
-): Promise<StoreFindings[]> {
+export async function eraseInDatabases(warehouse: Warehouse, world: DatabaseWorld) {
   const findings: StoreFindings[] = []
   for (const one of remembered(world.directory.root)) {
     let found = findingOf(one)

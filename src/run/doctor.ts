@@ -11,8 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { IDENTITY_FILE } from '../journal/identity.ts'
-import { openJournal, type Journal } from '../journal/journal.ts'
+import { IDENTITY_FILE, openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
 import { postgresTables } from '../publish/postgres/load-tables.ts'
 import { readCurrent } from '../publish/manifest.ts'
@@ -55,10 +54,7 @@ export function finding(
 }
 
 /** Runs a check; an expected failure becomes a problem with its own hint. @throws any error other than a JobtideError */
-export async function look(
-  check: string,
-  work: () => Promise<Finding> | Finding,
-): Promise<Finding> {
+export async function look(check: string, work: () => Promise<Finding> | Finding) {
   try {
     return await work()
   } catch (error) {
@@ -79,7 +75,6 @@ export function nodeFinding(version: string): Finding {
   )
 }
 
-/** @param limitText the text for the limit */
 export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
   const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
   return finding('memory', gradeOf(bytes, 400 * MIB, GIB), limitText(bytes), hint)
@@ -90,7 +85,6 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
   return value < enough ? 'warning' : 'ok'
 }
 
-/** Disk, memory, lock and journal of a data directory. */
 export async function machineFindings(
   { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
   limitText: (bytes: number) => string,
@@ -169,29 +163,18 @@ function whyNotWritable(folder: string): string | null {
  * current run gets the time from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
-export async function keepPause(
-  notBefore: number,
-  reason: string,
-  world: BackupWorld,
-): Promise<void> {
+export async function keepPause(notBefore: number, reason: string, world: BackupWorld) {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
   const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
-  const keep = async (journal: Journal) => {
-    const writer = journal.writer()
-    try {
-      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
-    } finally {
-      await writer.close()
-    }
-  }
+  const keep = (journal: Journal) =>
+    journal.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
   await withJournal(world, { command: 'doctor' }, 'refuse', keep).catch((error: unknown) => {
     if (!(error instanceof JobtideError)) throw error
   })
 }
 
-/** List, destination and schedule of each pipeline. */
 export async function pipelineFindings(
   freshness: Freshness,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory' | 'environment' | 'stop'>,
@@ -217,10 +200,7 @@ export async function pipelineFindings(
   return findings
 }
 
-function backupFinding(
-  { pipelines, nowMs }: Freshness,
-  { root, journal }: RunWorld['directory'],
-): Finding {
+function backupFinding({ pipelines, nowMs }: Freshness, { root, journal }: RunWorld['directory']) {
   const backup = (state: FindingState, found: string, hint?: string) =>
     finding('backup', state, found, hint)
   const states = backupStates(root, listedIn(journal, 'skip').size)

@@ -5,12 +5,7 @@
 
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import {
-  EVENT_TYPES,
-  type EventType,
-  type Filters,
-  type OrganizationRef,
-} from '../journal/records.ts'
+import { EVENT_TYPES, type Filters } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
 import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
@@ -32,7 +27,6 @@ import { readCollection, type Collection } from './collection.ts'
 import { refuseOwnPlace } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
-import { sparkBuildOf, type SparkBuild } from './spark-submit.ts'
 
 /** Options that allow a run which is refused without them. */
 interface Allowances {
@@ -56,7 +50,6 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
   readonly snapshotTo?: string | undefined
   /** Where the journal is backed up, or false for nowhere: JOBTIDE_JOURNAL_BACKUP. */
   readonly journalBackup?: string | false | undefined
-  /** The engine that builds the models. */
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
@@ -64,7 +57,6 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
 
 export interface Job extends Allowances {
   readonly pipeline: string
-  /** The destinations of messages about runs; null for none. */
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
@@ -89,7 +81,6 @@ export interface Job extends Allowances {
   /** Where snapshots go; null publishes nothing. */
   readonly snapshot: SnapshotTarget | null
   readonly backups: readonly BackupTarget[]
-  /** Databases that get tables after a publish. */
   readonly databases: readonly DatabaseTarget[]
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
@@ -99,7 +90,6 @@ export interface Job extends Allowances {
 }
 
 export interface SnapshotTarget {
-  /** Absolute folder or s3:// address. */
   readonly to: string
   readonly keep: Keep
   /** Whether `current/` is kept there. Default: true. */
@@ -109,7 +99,13 @@ export interface SnapshotTarget {
   readonly spark?: SparkBuild | undefined
 }
 
-/** A schema of a database, and what it gets. */
+export interface SparkBuild {
+  /** The command that starts the job and waits for its end. */
+  readonly submit: readonly string[]
+  /** The destination as Spark calls it; null: as Jobtide does. */
+  readonly address: string | null
+}
+
 export interface DatabaseTarget {
   /** An address without a password, or `${NAME_URL}`. */
   readonly to: string
@@ -191,23 +187,28 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly forgetPause?: boolean
 }
 
-/** The questions of a pipeline file, with its lists read. */
-type Asked = Pick<
-  Job,
-  'question' | 'collection' | 'organizationsFile' | 'isBundled' | 'duplicates' | 'skipped' | 'watch'
->
-
-async function readQuestion(
-  spec: PipelineSpec,
-  file: string,
-  overrides: Overrides,
-): Promise<Asked> {
+async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrides) {
   const namedList = resolve(dirname(file), spec.organizations)
   const organizationsFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(organizationsFile)
   const watch = await readWatchLists(spec, dirname(file))
+  const { title, geo_city, geo_country_code } = spec
+  const filters = Object.entries({ title, geo_city, geo_country_code }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const question: Question = {
+    pipeline: spec.name,
+    organizations: list.organizations.slice(0, overrides.limit),
+    // Sorted, so that the same types in another order are the same question.
+    eventTypes: EVENT_TYPES.filter((type) => spec.event_types.includes(type)),
+    // Absent if none is set, so that a question without filters is the same as before filters existed.
+    ...(filters.length === 0 ? {} : { filters: Object.fromEntries(filters) as Filters }),
+    window: overrides.days ?? spec.window,
+    initialWindow: spec.initial_window,
+    overlapHours: spec.overlap_hours,
+  }
   return {
-    question: questionOf(spec, overrides, list.organizations),
+    question,
     collection: null,
     organizationsFile,
     isBundled: isBundled(organizationsFile) || isBundled(namedList),
@@ -222,7 +223,7 @@ function collected(
   collection: Collection,
   organizationsFile: string,
   skipped: readonly SkippedLines[],
-): Asked {
+) {
   // It asks nothing of job changes.
   const ever = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
   const question = { pipeline, organizations: [], eventTypes: [], ...ever }
@@ -253,20 +254,12 @@ function isBundled(list: string): boolean {
 }
 
 /** The snapshot settings of pipeline `name`; null publishes nothing. For commands that run no pipeline. */
-export function readSnapshotTarget(
-  name: string,
-  overrides: Overrides,
-  dataDir: string,
-): SnapshotTarget | null {
+export function readSnapshotTarget(name: string, overrides: Overrides, dataDir: string) {
   return snapshotTarget(readPipeline(name).spec, overrides, dataDir)
 }
 
 /** Where pipeline `name` backs the journal up; null for nowhere. For commands that run no pipeline. */
-export function readBackupTarget(
-  name: string,
-  overrides: Overrides,
-  dataDir: string,
-): BackupTarget | null {
+export function readBackupTarget(name: string, overrides: Overrides, dataDir: string) {
   return backupOf(readPipeline(name).spec, overrides, dataDir)
 }
 
@@ -296,30 +289,6 @@ function backupOf(
 ): BackupTarget | null {
   const snapshot = snapshotTarget(spec, { ...overrides, publish: true }, dataDir)
   return backupTarget(journalBackup ?? spec.journal?.backup, snapshot, dataDir)
-}
-
-function questionOf(
-  spec: PipelineSpec,
-  overrides: Overrides,
-  organizations: readonly OrganizationRef[],
-): Question {
-  const { title, geo_city, geo_country_code } = spec
-  const filters = Object.fromEntries(
-    Object.entries({ title, geo_city, geo_country_code }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  ) as Filters
-  return {
-    pipeline: spec.name,
-    organizations: organizations.slice(0, overrides.limit),
-    // Sorted, so that the same types in another order are the same question.
-    eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
-    // Absent if none is set, so that a question without filters is the same as before filters existed.
-    ...(Object.keys(filters).length === 0 ? {} : { filters }),
-    window: overrides.days ?? spec.window,
-    initialWindow: spec.initial_window,
-    overlapHours: spec.overlap_hours,
-  }
 }
 
 function snapshotTarget(
@@ -364,4 +333,17 @@ function readPipeline(name: string): {
   refuseOthersPipeline(file)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }
+}
+
+/**
+ * The Spark settings of a pipeline; undefined if DuckDB builds. @param engine the override of the command line
+ * @throws ConfigError when it does not say how a job is started
+ */
+export function sparkBuildOf(build: PipelineSpec['build'], engine: 'duckdb' | 'spark' | undefined) {
+  const { engine: said = 'duckdb', submit, address } = build ?? {}
+  if ((engine ?? said) === 'duckdb') return undefined
+  if (submit !== undefined) return { submit, address: address ?? null }
+  throw new ConfigError('the pipeline does not say how a Spark job is started', {
+    hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it. Nothing was sent.',
+  })
 }

@@ -30,7 +30,6 @@ export const DEFAULT_MAX_WAIT_MS = 15 * MINUTE
 
 const LOOK_AGAIN_MS = SECOND / 5
 
-/** The lock of a data directory, held. */
 export interface DataLock extends Pick<ProcessLock, 'release'> {
   /** @throws LockedError where the lock was removed, or its folder moved: another process may work there */
   refuseLost(): void
@@ -44,7 +43,6 @@ export interface LockRequest {
   readonly clock: Clock
   /** Milliseconds; default: not at all. */
   readonly maxWaitMs?: number
-  /** Ends the wait. */
   readonly stop?: AbortSignal
   /** Called once, when the lock is not free at first. */
   readonly onWait?: (holder: LockedError) => void

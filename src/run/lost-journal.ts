@@ -9,7 +9,7 @@ import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { isAnswered } from '../journal/spending.ts'
 import type { SpentBefore } from '../journal/records.ts'
-import { ANY_END } from '../load/rows.ts'
+import { ANY_END } from '../load/load.ts'
 import { BOUGHT_AGAIN, NEWER_BACK } from '../publish/guard.ts'
 import { StorageError } from '../support/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
@@ -64,13 +64,11 @@ export async function spentWithoutJournal(
   })
 }
 
-/** How far a segment was loaded. */
 export interface LoadedSegment {
   readonly segment: string
   readonly bytes: number
 }
 
-/** The segments that the warehouse was loaded from. */
 export const LOADED = `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`
 
 async function refuseOlder(
@@ -89,7 +87,10 @@ async function refuseOlder(
   // Asked for only then: there may be a million.
   const pages = isShorter && losses.size === 0 ? await rowsOf<Page>(directory.warehouse, PAGES) : []
   const lacks = pages.length === 0 ? 0 : lacking(journal, pages)
-  if (gone.length + lacks === 0 || beganAgain(journal)) return
+  if (gone.length + lacks === 0) return
+  // The journal may have taken the place of one that is gone: then the warehouse knows that one, until the next load.
+  const runs = [...readHistory(journal).runs.values()]
+  if (runs.some(({ started }) => (started.spent_before ?? []).length > 0)) return
   const what =
     gone.length > 0
       ? `${gone.length} of ${loaded.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)?.segment}`
@@ -123,12 +124,6 @@ function lacking(journal: Journal, pages: readonly Page[]): number {
     }
   }
   return pages.filter(({ request_id: id }) => !there.has(id)).length
-}
-
-/** Whether the journal took the place of one that is gone: then the warehouse knows that one, until the next load. */
-function beganAgain(journal: Journal): boolean {
-  const { runs } = readHistory(journal)
-  return [...runs.values()].some(({ started }) => (started.spent_before ?? []).length > 0)
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Where the file of a pipeline is, and the project around it. */
 
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { holdsOwn } from '../model/own/files.ts'
 import { packageRoot } from '../support/assets.ts'
+import { namesIn } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import { didYouMean } from '../support/nearest.ts'
@@ -23,11 +24,7 @@ export function findPipeline(name: string): string {
 
 /** The files of the pipelines in a folder, by name; none where it is not there. */
 export function pipelineFilesIn(folder: string): string[] {
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names
-    .filter((name) => /\.ya?ml$/.test(name))
-    .toSorted()
-    .map((name) => join(folder, name))
+  return namesIn(folder, /\.ya?ml$/).map((name) => join(folder, name))
 }
 
 function pipelinesIn(folder: string): string[] {
@@ -89,10 +86,7 @@ export function refuseOthersPipeline(file: string): boolean {
  * models, checks or lists; null where neither has.
  * @param pipelines that the command names
  */
-export function ownFolder(
-  pipelines: readonly string[],
-  { root }: Pick<DataDirectory, 'root'>,
-): string | null {
+export function ownFolder(pipelines: readonly string[], { root }: Pick<DataDirectory, 'root'>) {
   const folders = pipelines.map((name) => resolve(dirname(pipelineFile(name) ?? name)))
   const isProjects = (folder: string) =>
     basename(folder) === 'pipelines' && folder !== join(packageRoot, 'pipelines')

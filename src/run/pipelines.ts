@@ -135,16 +135,7 @@ export function declaredBackups(dataDir: string): BackupTarget[] {
   )
 }
 
-export interface Freshness {
-  readonly history: History
-  readonly pipelines: readonly KnownPipeline[]
-  /** On which pipeline a process works now; null when none does. */
-  readonly working: JudgingOptions['working']
-  /** Empty when all is as it should be. */
-  readonly judgements: readonly Judgement[]
-  /** Milliseconds since 1970 UTC. */
-  readonly nowMs: number
-}
+export type Freshness = Awaited<ReturnType<typeof readFreshness>>
 
 interface FreshnessOptions {
   readonly directory: DataDirectory
@@ -164,17 +155,19 @@ interface FreshnessOptions {
  * @throws ConfigError when a named pipeline cannot be read, unless that is judged
  * @throws JournalLossError when sealed segments of the journal are lost
  */
-export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
+export async function readFreshness(options: FreshnessOptions) {
   const { directory, clock, named, isTolerant, withOthers = named.length === 0, maxAgeMs } = options
   // In this order, because a run that ends meanwhile has then written its end.
-  const working = existsSync(directory.root) ? await holderOf(directory.root) : null
+  const working: JudgingOptions['working'] = existsSync(directory.root)
+    ? await holderOf(directory.root)
+    : null
   const history = readHistory(openJournal(directory.journal, clock))
   const others = withOthers ? history : null
   const known = await readPipelines(named, directory.root, others, isTolerant)
   const nowMs = clock.now()
   const serverNowMs = serviceTime(history, nowMs)
   // Computed once for all callers, because a long list takes a while.
-  const pipelines = known.map((pipeline) => {
+  const pipelines: KnownPipeline[] = known.map((pipeline) => {
     const { wanted } = pipeline
     return { ...pipeline, coverage: wanted && coverageReport(wanted, history, serverNowMs) }
   })
@@ -184,13 +177,15 @@ export async function readFreshness(options: FreshnessOptions): Promise<Freshnes
   return {
     history,
     pipelines,
+    /** On which pipeline a process works now; null when none does. */
     working,
+    /** Empty when all is as it should be. */
     judgements: [...judgements, ...notBegun, ...pending],
+    /** Milliseconds since 1970 UTC. */
     nowMs,
   }
 }
 
-/** An erasure that was begun, and is not proved. */
 function pendingErasure({ root }: DataDirectory): Judgement[] {
   const since = unfinishedSince(root)
   if (since === null) return []
@@ -223,7 +218,6 @@ export function rememberNotBegun(
   writeJson(path, { ...notBegunSchema.safeParse(readJson(path)).data, [pipeline]: end })
 }
 
-/** Those of these pipelines whose last run could not begin. */
 function judgeNotBegun(
   directory: DataDirectory,
   pipelines: readonly JudgedPipeline[],

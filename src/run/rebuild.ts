@@ -73,7 +73,7 @@ async function rebuild(
     }))
     const ownFolder = world.ownFolder ?? old?.ownFolder ?? null
     const build = await withDatabase(path, async (warehouse) => {
-      await keepWatchLists(warehouse, old?.watchLists ?? null, readSuppression(journal))
+      await keepWatchLists(warehouse, old?.watchLists ?? [], readSuppression(journal))
       return buildStage(warehouse, { ...world, ownFolder })
     })
     await place(path)

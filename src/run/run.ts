@@ -6,26 +6,27 @@
 import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { collect } from '../extract/collect.ts'
+import { BudgetReachedError } from '../extract/budget.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { readHistory } from '../journal/read-history.ts'
-import type { RunFinished } from '../journal/records.ts'
+import type { RunFinished, StageSeconds } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
-import { load, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
-import type { LoadReport } from '../load/merge-chunk.ts'
+import { load, type LoadOptions, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
-import type { SkippedLines } from '../plan/skipped-lines.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
-import { EXIT, JobtideError } from '../support/errors.ts'
+import { EXIT, JobtideError, expectedError } from '../support/errors.ts'
+import { shuffled } from '../support/numbers.ts'
 import type { Secret } from '../support/secret.ts'
 import { MINUTE } from '../support/units.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { checkBackup } from './backup/back-up.ts'
-import { beginCollection, beginRun, closingOf, type BegunRun, type RunCommand } from './begin.ts'
+import { beginCollection, beginRun, closingOf, type RunCommand } from './begin.ts'
 import { loadDatabases, problemIn, type DatabaseOutcome } from './databases.ts'
 import type { Job } from './job.ts'
 import { withSession, type Session } from './session.ts'
@@ -38,7 +39,6 @@ import {
   timed,
   type PublishStageReport,
   type RunWorld,
-  type StageSeconds,
 } from './stages.ts'
 import { judgeList, type ListVerdict } from './unknown-list.ts'
 import { storeWatchLists } from './watch-lists.ts'
@@ -51,44 +51,13 @@ export interface Service {
 }
 
 /** The report of a run. Stages that were not reached are null. */
-export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
-  readonly runId: string
-  readonly pipeline: string
-  /** The requests; null for job changes. */
-  readonly endpoint: string | null
-  readonly batches: number
-  /** Lines of the lists that name nothing. */
-  readonly skippedLines: readonly SkippedLines[]
-  readonly extract: ExtractProgress
-  /** Why the run ended early, if it did: the budget, or the service. Bought pages are loaded and published. */
-  readonly endedEarly: JobtideError | null
-  readonly durationMs: number
-}
-
-/** The results of the stages after the buying. */
-interface RunEnd extends ListVerdict {
-  /** Organisations that were not read to the end; more than 0 only when the run ended early. */
-  readonly unread: number
-  readonly load: LoadReport | null
-  readonly build: BuildReport | null
-  readonly publish: PublishStageReport | null
-  readonly databases: readonly DatabaseOutcome[]
-  /** The error that ended them: a check, a reader's lock, the disk, or the publish. Bought pages are kept. */
-  readonly stageFailure: JobtideError | null
-  /** The copy of the warehouse for analysts; null when nothing was published. */
-  readonly analystCopy: AnalystCopyReport | null
-}
+export type RunReport = Awaited<ReturnType<typeof runJob>>
 
 /**
  * Runs a job. A problem that prevents publishing is in the report, and the run is closed as failed.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
-export async function runJob(
-  job: Job,
-  command: RunCommand,
-  service: Service,
-  world: RunWorld,
-): Promise<RunReport> {
+export async function runJob(job: Job, command: RunCommand, service: Service, world: RunWorld) {
   const beganAt = world.clock.monotonic()
   const ended = await withSession(job, command, world, (session) =>
     attempt({ job, command, service, world, session }),
@@ -123,9 +92,7 @@ interface Attempt {
   readonly seconds: StageSeconds
 }
 
-async function attempt(
-  given: Omit<Attempt, 'store' | 'seconds'>,
-): Promise<Omit<RunReport, 'durationMs'>> {
+async function attempt(given: Omit<Attempt, 'store' | 'seconds'>) {
   const { job, command, world, session } = given
   const { clock } = world
   const { journal, writer, history: before, spentBefore, backups } = session
@@ -151,29 +118,23 @@ async function attempt(
   world.onBegun?.(run.started.run_id)
   world.logger.info({ command, organizations, resumed, batches: run.batchesPlanned }, 'run_began')
   try {
-    const { report, endedEarly } = await timed(
-      parts,
-      'extract',
-      () => buy(parts, run),
-      ({ report: { batches, batchesDone, pages, events, credits } }) => ({
-        batches,
-        batches_done: batchesDone,
-        pages,
-        events,
-        credits,
-      }),
-    )
+    const bought = await timed(parts, 'extract', () => buy(parts, run))
+    const { endedEarly, ...report } = bought
     const end = await finish(parts, run, endedEarly)
     return {
       runId: run.started.run_id,
       pipeline: job.pipeline,
+      /** The requests; null for job changes. */
       endpoint: collection?.endpoint ?? null,
       ...beginning,
       batches: report.batches,
       skippedLines: job.skipped,
       extract: report,
       ...end,
-      // Where the list is wrong, that is what is said.
+      /**
+       * Why the run ended early, if it did: the budget, or the service. Bought pages are loaded and published. Where the
+       * list is wrong, that is what is said.
+       */
       endedEarly: endedEarly ?? (end.unknownList?.isSure === true ? null : end.nothingCovered),
     }
   } catch (error) {
@@ -184,13 +145,12 @@ async function attempt(
 
 // A spent budget, an empty account or an unavailable service ends the buying, but the bought pages are worth loading.
 async function buy(parts: Attempt, run: RunHistory) {
-  const { world } = parts
+  const { world, job } = parts
   const { clock, logger } = world
+  const { collection } = job
   let tellAt = clock.monotonic() + MINUTE
-  let report: ExtractProgress = NOTHING_YET
-  let endedEarly: JobtideError | null = null
+  let report = NOTHING_YET
   try {
-    const { collection } = parts.job
     const buying = {
       ...extraction(parts, run),
       onProgress: (progress: ExtractProgress) => {
@@ -207,19 +167,16 @@ async function buy(parts: Attempt, run: RunHistory) {
       collection === null
         ? await extract(buying)
         : await collect({ ...buying, endpoint: collection.declared, pages: collection.pages })
+    return { ...report, endedEarly: null }
   } catch (error) {
-    if (!endsEarly(error)) throw error
-    endedEarly = error
+    const endedEarly = expectedError(error)
+    const { exitCode } = endedEarly
+    if (exitCode !== EXIT.budget && exitCode !== EXIT.unavailable) throw error
+    return { ...report, endedEarly }
   }
-  return { report, endedEarly }
 }
 
-function endsEarly(error: unknown): error is JobtideError {
-  const { exitCode } = error instanceof JobtideError ? error : { exitCode: EXIT.defect }
-  return exitCode === EXIT.budget || exitCode === EXIT.unavailable
-}
-
-export function extraction(
+function extraction(
   { job, service, world, session }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
   run: RunHistory,
 ): ExtractOptions {
@@ -246,43 +203,35 @@ export function extraction(
 }
 
 /** Loads, builds and publishes what was bought, and closes the run. */
-async function finish(
-  parts: Attempt,
-  run: RunHistory,
-  endedEarly: JobtideError | null,
-): Promise<RunEnd> {
-  const { job, command, world, session, store, seconds } = parts
+async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError | null) {
+  const { job, command, world, session, store } = parts
   const { warehouse } = session
   // The bought pages are backed up before anything is derived from them; loading continues where that fails.
   const notBackedUp =
-    job.backups.length === 0
-      ? null
-      : await timed(
-          parts,
-          'backup',
-          () => session.backUp(store),
-          (problem) => ({ is_complete: problem === null }),
-        )
+    job.backups.length === 0 ? null : await timed(parts, 'backup', () => session.backUp(store))
   const { runs, failure, ...loaded } = await loadBought(parts, run, endedEarly)
-  let end: RunEnd = {
+  const end = {
     ...loaded,
-    build: null,
-    publish: null,
-    databases: [],
-    stageFailure: null,
-    analystCopy: null,
+    build: null as BuildReport | null,
+    publish: null as PublishStageReport | null,
+    databases: [] as DatabaseOutcome[],
+    /** The error that ended these stages: a check, a reader's lock, the disk, or the publish. Bought pages are kept. */
+    stageFailure: null as JobtideError | null,
+    /** The copy of the warehouse for analysts; null when nothing was published. */
+    analystCopy: null as AnalystCopyReport | null,
   }
   const isWrongList = end.unknownList?.isSure === true
   const closing = (): RunFinished => {
-    const told = { stage_seconds: seconds, ...refusedBy(end.load) }
     // With a wrong list everything possible was done, so such a run is not resumed.
     const problem = isWrongList ? end.unknownList?.problem : end.nothingCovered
     // The next run loads the changes that a database missed.
     const missed = endedEarly === null ? problemIn(end.databases) : null
     const reason = problem ?? missed
-    return reason === null
-      ? closingOf(run, endedEarly, world.clock, told)
-      : closingOf(run, reason, world.clock, { outcome: 'done', ...told })
+    const more = reason === null ? {} : { outcome: 'done' as const }
+    return closingOf(run, reason ?? endedEarly, world.clock, {
+      ...more,
+      ...toldOf(parts, end.load),
+    })
   }
   try {
     if (command === 'extract') {
@@ -291,14 +240,18 @@ async function finish(
       return end
     }
     if (failure !== null) throw failure
-    end = { ...end, build: await build(parts) }
+    end.build = await timed(parts, 'build', () => build(parts))
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
-    if (!isWrongList || (await hasEvents(parts))) {
-      end = { ...end, publish: await publish(parts, run) }
-      const { databases: targets } = job
-      if (targets.length > 0) {
-        const databases = await warehouse.use((open) => loadDatabases(open, targets, world))
-        end = { ...end, databases }
+    if (!isWrongList || (await warehouse.use(hasEvents))) {
+      const { snapshot, publishing, databases } = job
+      const by = { runId: run.started.run_id, writer: session.writer, store }
+      if (snapshot !== null) {
+        end.publish = await timed(parts, 'publish', () =>
+          warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
+        )
+      }
+      if (databases.length > 0) {
+        end.databases = await warehouse.use((open) => loadDatabases(open, databases, world))
       }
     }
     if (notBackedUp !== null) throw notBackedUp
@@ -313,58 +266,47 @@ async function finish(
   }
   if (end.publish === null) return end
   // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
-  const analystCopy = await makeAnalystCopy(world)
-  const { path, problem: refused } = analystCopy
+  end.analystCopy = await makeAnalystCopy(world)
+  const { path, problem: refused } = end.analystCopy
   if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
-  return { ...end, analystCopy }
+  return end
 }
 
-function hasEvents({ session }: Attempt): Promise<boolean> {
-  const any = 'select count(*) from (from job_change_events limit 1)'
-  return session.warehouse.use(async (warehouse) => (await warehouse.number(any)) > 0)
-}
+const hasEvents = async (warehouse: Warehouse) =>
+  (await warehouse.number('select count(*) from (from job_change_events limit 1)')) > 0
 
 /**
  * Reads the journal's history, and loads it. The history is freed after this function: for a long list it is as large as the
  * memory that the build needs in addition to the engine.
  */
-async function loadBought(
-  parts: Attempt,
-  run: RunHistory,
-  endedEarly: JobtideError | null,
-): Promise<
-  ListVerdict &
-    Pick<RunEnd, 'unread' | 'load'> & {
-      readonly runs: RunsOfHistory
-      readonly failure: Error | null
-    }
-> {
+async function loadBought(parts: Attempt, run: RunHistory, endedEarly: JobtideError | null) {
   const { job, command, world, session } = parts
   const { journal } = session
   const history = readHistory(journal)
   // The journal knows every batch that was split during the run.
   const recorded = history.runs.get(run.started.run_id) ?? run
   const nowMs = serviceTime(history, world.clock.now())
-  const facts = {
-    ...(endedEarly === null
-      ? { unread: 0, ...judgeList(job, history, recorded, nowMs) }
-      : { unread: unreadOrganizations(recorded), unknownList: null, nothingCovered: null }),
+  const bought = {
+    ...(endedEarly === null ? judgeList(job, history, recorded, nowMs) : NOT_JUDGED),
+    /** Organisations that were not read to the end; more than 0 only when the run ended early. */
+    unread: endedEarly === null ? 0 : unreadOrganizations(recorded),
     runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
+    load: null as LoadReport | null,
+    failure: null as Error | null,
   }
-  if (command === 'extract') return { ...facts, load: null, failure: null }
+  if (command === 'extract') return bought
   try {
-    const report = await timed(
-      parts,
-      'load',
-      () => session.warehouse.use((warehouse) => loadStage(warehouse, journal, world, history)),
-      ({ newUnknownFields, ...counts }) => ({ ...counts, new_fields: newUnknownFields.length }),
+    bought.load = await timed(parts, 'load', () =>
+      session.warehouse.use((warehouse) => loadStage(warehouse, journal, world, history)),
     )
-    return { ...facts, load: report, failure: null }
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    return { ...facts, load: null, failure: error }
+    bought.failure = error
   }
+  return bought
 }
+
+const NOT_JUDGED: ListVerdict = { unknownList: null, nothingCovered: null }
 
 function unreadOrganizations(run: RunHistory): number {
   const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
@@ -372,43 +314,15 @@ function unreadOrganizations(run: RunHistory): number {
   return new Set(names).size
 }
 
-function build(parts: Attempt): Promise<BuildReport> {
-  const { job, world, session } = parts
-  return timed(
-    parts,
-    'build',
-    () =>
-      session.warehouse.use(async (warehouse) => {
-        await storeWatchLists(warehouse, job, readSuppression(session.journal))
-        return buildStage(warehouse, world, { titlesOnly: hasSpark(job) })
-      }),
-    ({ models, checks }) => ({ models: models.length, checks: checks.length }),
-  )
+function build({ job, world, session }: Attempt): Promise<BuildReport> {
+  return session.warehouse.use(async (warehouse) => {
+    await storeWatchLists(warehouse, job, readSuppression(session.journal))
+    return buildStage(warehouse, world, { titlesOnly: hasSpark(job) })
+  })
 }
 
 function hasSpark({ snapshot }: Job): boolean {
   return snapshot?.spark !== undefined
-}
-
-async function publish(
-  parts: Attempt,
-  { started }: RunHistory,
-): Promise<PublishStageReport | null> {
-  const { job, world, session, store } = parts
-  const { snapshot, publishing } = job
-  if (snapshot === null) return null
-  const by = { runId: started.run_id, writer: session.writer, store }
-  return timed(
-    parts,
-    'publish',
-    () => session.warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
-    ({ snapshotId, rows, newFiles, newBytes }) => ({
-      snapshot: snapshotId,
-      rows,
-      new_files: newFiles,
-      new_bytes: newBytes,
-    }),
-  )
 }
 
 /** Lets the warehouse show the end of the run that the journal gets next. */
@@ -425,7 +339,9 @@ async function close({ session, world }: Attempt, record: RunFinished): Promise<
   world.logger.info({ outcome, exit_code: exitCode, message }, 'run_ended')
 }
 
-const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
+function toldOf({ seconds }: Attempt, load: LoadReport | null) {
+  return { stage_seconds: seconds, ...(load === null ? {} : { rejected: load.rejected }) }
+}
 
 /**
  * Closes a run that failed. The error to report is the one that ended it. If even its end cannot be recorded (a full
@@ -437,12 +353,65 @@ async function closeFailed(
   error: unknown,
   loaded: LoadReport | null = null,
 ): Promise<void> {
-  const more = { stage_seconds: parts.seconds, ...refusedBy(loaded) }
-  const closing = closingOf(run, error, parts.world.clock, more)
+  const closing = closingOf(run, error, parts.world.clock, toldOf(parts, loaded))
   // The warehouse may be the very thing that is out of reach, or broken as it is open; it shows the end after the next load.
   parts.session.warehouse.close()
   if (parts.command !== 'extract') {
     await show(parts, { closing }).catch(() => undefined)
   }
   await close(parts, closing).catch(() => undefined)
+}
+
+export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
+
+/**
+ * Forecasts from a sample, for `plan --sample`: reads random batches of a run of `job` to their end. The next `run` of the same pipeline continues with the others.
+ * @param count how many of the batches that are not read yet, 2 or more: one gives no range
+ * @returns also what a sample shows that needs more pages than the budget allows
+ * @throws JobtideError as a run does
+ */
+export async function sampleRun(job: Job, count: number, service: Service, world: RunWorld) {
+  const { clock, random } = world
+  return withSession(job, 'plan', world, async (session) => {
+    const { history, writer, backups } = session
+    const begun = await beginRun({ job, command: 'plan', history, writer, clock, backups })
+    const { run, organizations, leftBehind } = begun
+    const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
+    // Those that an earlier sample could not finish come first: others would cost as much again.
+    const begunBefore = unread.filter(({ pages }) => pages > 0)
+    const others = unread.filter(({ pages }) => pages === 0)
+    const drawn = [...begunBefore, ...shuffled(others, random)].slice(0, count)
+    let progress: ExtractProgress | null = null
+    const reportOf = (now: ExtractProgress, endedEarly: JobtideError | null) => ({
+      runId: run.started.run_id,
+      pipeline: job.pipeline,
+      organizations,
+      leftBehind,
+      /** The pace at which the rest will be bought; null where the service sets it. */
+      requestsPerSecond: job.requestsPerSecond,
+      /** Credits of the run so far, including earlier attempts. */
+      creditsOfRun: run.creditsCommitted + now.credits,
+      /** The sample, and the projection of the whole run. */
+      progress: now,
+      /** The budget that ended the sample; null if it was read to its end. */
+      endedEarly,
+    })
+    try {
+      const read = await extract({
+        ...extraction({ job, service, world, session }, run),
+        only: new Set(drawn.map(({ batch }) => batch.batch_id)),
+        onProgress: (now) => {
+          progress = now
+          world.onProgress({ stage: 'extract', ...now })
+        },
+      })
+      await writer.append(closingOf(run, null, clock, { outcome: 'sampled' }))
+      return reportOf(read, null)
+    } catch (error) {
+      // The error to report is the one that ended the sample, also where even its end cannot be noted.
+      await writer.append(closingOf(run, error, clock)).catch(() => undefined)
+      if (progress === null || !(error instanceof BudgetReachedError)) throw error
+      return reportOf(progress, error)
+    }
+  })
 }

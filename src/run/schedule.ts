@@ -3,7 +3,7 @@
  * jumps and restarts need no special case. One run at a time, because they share a data directory.
  */
 
-import { lastDue, nextDue, type Schedule } from '../plan/due.ts'
+import { lastDue, nextDue } from '../plan/due.ts'
 import { ranAt, runState, runsOf } from '../plan/judge.ts'
 import type { Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
@@ -18,7 +18,6 @@ export interface ScheduleWorld {
   readonly stop: AbortSignal
   /** Reads the journal and the pipeline files as they are now. */
   readonly look: () => Promise<Freshness>
-  /** Runs a pipeline to its end. */
   readonly run: (pipeline: KnownPipeline) => Promise<'ended' | 'killed'>
   /** Called with what was read, at least every ten minutes. */
   readonly onLook?: (freshness: Freshness) => Promise<void>
@@ -52,7 +51,11 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
         const freshness = await look()
         await onLook?.(freshness)
         const known = scheduled(freshness)
-        dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
+        dueAt = Math.min(
+          ...known.map(
+            ({ schedule }) => (schedule && nextDue(schedule, freshness.nowMs)) ?? Infinity,
+          ),
+        )
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
         if (next !== null) {
           const { pipeline, time } = next
@@ -72,10 +75,6 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
     const wait = untilDue > 0 ? Math.min(TICK_MS, untilDue) : TICK_MS
     await clock.sleep(wait, stop).catch(() => undefined)
   }
-}
-
-function nextTime(schedule: Schedule | null, nowMs: number): number {
-  return (schedule && nextDue(schedule, nowMs)) ?? Number.POSITIVE_INFINITY
 }
 
 /** The last time of a pipeline for which a run was tried, or is recorded: it needs nothing more. */

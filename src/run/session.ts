@@ -13,10 +13,10 @@ import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { removeFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { JobtideError, messageOf } from '../support/errors.ts'
+import { expectedError, messageOf, type JobtideError } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
-import { backUp, checkBackup, type BackupWorld } from './backup/back-up.ts'
+import { backUpEach, checkBackup, type BackupWorld } from './backup/back-up.ts'
 import { eachOnce, knownBackups, readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
@@ -30,7 +30,7 @@ export interface Session {
   readonly writer: JournalWriter
   /** The journal's history when the session began. */
   readonly history: History
-  readonly warehouse: SessionWarehouse
+  readonly warehouse: ReturnType<typeof sessionWarehouse>
   readonly bringUp: WarehouseBefore['bringUp']
   /**
    * Seals what was written so far and backs the journal up. A session also does so at its end.
@@ -75,14 +75,17 @@ export async function withJournal<T>(
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
     if (losses === 'refuse') readHistory(journal)
-    else {
-      for (const segment of journal.segments()) {
-        validPrefix(join(journal.folder, segment))
-      }
+    else for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
+    let before: { loaded: readonly LoadedSegment[]; newFiles: number } | undefined
+    if (!WRITES_JOURNAL_ALONE.has(request.command)) {
+      // Reads what all steps will read. If one is refused, nothing is of this version yet: the one that wrote it still works.
+      readSuppression(journal, losses === 'accept' ? null : undefined)
+      readPending(directory.root)
+      readMemory(directory.root)
+      before = await lookBefore(directory.warehouse, async (open, newFiles) => {
+        return { loaded: await open.all<LoadedSegment>(LOADED), newFiles }
+      })
     }
-    const before = WRITES_JOURNAL_ALONE.has(request.command)
-      ? undefined
-      : await refuseUnreadable(journal, directory, losses)
     const files = filesOfInbox(directory.inbox)
     // Deliveries stay in the inbox if the journal is an older copy, because the newer one would lack them.
     for (const target of files.length === 0 ? [] : readMemory(directory.root)) {
@@ -148,25 +151,6 @@ async function takeInbox(
 const WRITES_JOURNAL_ALONE: ReadonlySet<string> = new Set(['extract', 'doctor'])
 
 /**
- * Reads what all steps of a command will read. Whatever is refused here, nothing is brought to this version yet: the one that
- * wrote it still works.
- * @returns what the warehouse was loaded from, and how much its schema lacks, where it can be read
- */
-async function refuseUnreadable(
-  journal: Journal,
-  { root, warehouse }: RunWorld['directory'],
-  losses: 'refuse' | 'accept',
-): Promise<{ readonly loaded: readonly LoadedSegment[]; readonly newFiles: number } | undefined> {
-  readSuppression(journal, losses === 'accept' ? null : undefined)
-  readPending(root)
-  readMemory(root)
-  return lookBefore(warehouse, async (open, newFiles) => ({
-    loaded: await open.all<LoadedSegment>(LOADED),
-    newFiles,
-  }))
-}
-
-/**
  * As {@link withJournal}, with the journal's writer, for a process that buys.
  * @throws StorageError when the journal of a warehouse is gone, unless the job begins again
  */
@@ -210,12 +194,7 @@ export function withSession<T>(
   )
 }
 
-/** Forgets all earlier pauses that the service ordered. */
-async function forgetPauses(
-  history: History,
-  writer: JournalWriter,
-  { clock, logger }: RunWorld,
-): Promise<void> {
+async function forgetPauses(history: History, writer: JournalWriter, { clock, logger }: RunWorld) {
   const at = clock.now()
   const until = pausedUntil(history, at, clock.uptime?.() ?? null)
   if (until <= at) return
@@ -226,22 +205,17 @@ async function forgetPauses(
 }
 
 /** The warehouse of a session: opened on first use and kept open, because opening takes longer than a quiet night. */
-export interface SessionWarehouse {
-  /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
-  use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
-  /** Writes all of it into its file; a later use opens it again. */
-  close(): void
-}
-
-function sessionWarehouse(path: string, lock: DataLock): SessionWarehouse {
+function sessionWarehouse(path: string, lock: DataLock) {
   let open: Warehouse | null = null
   return {
-    async use(work) {
+    /** @throws LockedError where the lock is lost, or another process has the file open; else as openWarehouse does */
+    async use<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
       // If the folder was moved, opening would make a new, empty warehouse here.
       lock.refuseLost()
       open ??= await openWarehouse({ path, mode: 'write' })
       return work(open)
     },
+    /** Writes all of it into its file; a later use opens it again. */
     close() {
       open?.close()
       open = null
@@ -259,16 +233,8 @@ function backingUp(
   let problem: JobtideError | null = null
   return async (within = destination) => {
     destination = within
-    if (problem !== null) return problem
-    try {
-      await writer.close()
-      for (const target of targets) await backUp(target, journal, world, within)
-    } catch (error) {
-      // A run that is stopped is backed up by the next one.
-      if (!(error instanceof JobtideError)) throw error
-      problem = error
-      world.logger.error({ reason: error.message }, 'backup.failed')
-    }
+    const make = () => backUpEach(targets, journal, world, within)
+    problem ??= await writer.close().then(make, expectedError)
     return problem
   }
 }

@@ -4,6 +4,8 @@
  * pointer are written as always. A job that dies leaves nothing but files that no snapshot names.
  */
 
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { CheckFailedError } from '../model/check-outcome.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { readProject } from '../model/project.ts'
@@ -29,12 +31,13 @@ import {
   type ExpectedTable,
 } from '../publish/spark-result.ts'
 import { type ObjectStore, prefixedStore, removeFolder } from '../publish/store/object-store.ts'
+import type { Logger } from '../support/logger.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { DAY } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
-import { submitJob, type SparkBuild, type SubmitWorld } from './spark-submit.ts'
+import type { SparkBuild } from './job.ts'
 
 /** The inputs of the models are published below this prefix of a destination, as a separate snapshot. */
 const INPUTS = 'inputs'
@@ -191,4 +194,54 @@ async function versionsOf(options: PublishOptions, { tables, sequence }: Manifes
     throw new PublishError(what, { hint: 'Run publish again.' })
   }
   return found
+}
+
+export interface SubmitWorld {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly logger: Logger
+  readonly stop: AbortSignal
+}
+
+/**
+ * Runs the command to its end, with the address of the job in the place of `{job}`; where no argument has that, as the last
+ * argument. What it prints goes to the log.
+ * @throws PublishError when it cannot be started, or ends with another code than 0
+ */
+export async function submitJob(
+  { submit }: SparkBuild,
+  address: string,
+  { environment, logger, stop }: SubmitWorld,
+): Promise<void> {
+  const isNamed = submit.some((part) => part.includes('{job}'))
+  const [program = '', ...args] = isNamed
+    ? submit.map((part) => part.replaceAll('{job}', address))
+    : [...submit, address]
+  // Our own key is of no use there.
+  const env = Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !name.startsWith('JOBTIDE_')),
+  )
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], signal: stop })
+  const last: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      logger.debug({ line }, 'spark')
+      if (line.trim() !== '') last.push(line.trim())
+      if (last.length > 5) last.shift()
+    })
+  }
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const ended = await new Promise<string | number | Error | null>((resolve) => {
+    child.once('error', (error) => child.pid === undefined && resolve(error))
+    child.once('close', (code, signal) => resolve(code ?? signal))
+  })
+  process.removeListener('exit', kill)
+  stop.throwIfAborted()
+  if (ended instanceof Error) {
+    const hint = 'Fix `build: {submit: …}` in the pipeline file.'
+    throw new PublishError(`${program} cannot be started: ${ended.message}`, { hint })
+  }
+  if (ended === 0) return
+  const hint = 'What it printed is in the log at level debug.'
+  throw new PublishError(`the Spark job ended with ${ended}: ${last.join(' | ')}`, { hint })
 }

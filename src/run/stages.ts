@@ -5,13 +5,16 @@
 
 import type { ExtractProgress } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
-import { journalIdentity } from '../journal/identity.ts'
-import type { RunFinished } from '../journal/records.ts'
-import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
+import {
+  journalIdentity,
+  openJournal,
+  type Journal,
+  type JournalWriter,
+} from '../journal/journal.ts'
+import type { StageSeconds } from '../journal/records.ts'
 import { refuseOlderList } from '../load/remove-suppressed.ts'
 import { monthlyCredits } from '../journal/spending.ts'
-import { load, type LoadProgress } from '../load/load.ts'
-import type { LoadReport } from '../load/merge-chunk.ts'
+import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildOptions, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
@@ -36,6 +39,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import type { Logger } from '../support/logger.ts'
 import { useOwnLists } from '../support/own-lists.ts'
+import { toSnakeCase } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
@@ -44,8 +48,7 @@ import { withoutAbsent } from '../warehouse/endpoint-tables.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
-import { publishFromSpark } from './spark-publish.ts'
-import type { SubmitWorld } from './spark-submit.ts'
+import { publishFromSpark, type SubmitWorld } from './spark-publish.ts'
 
 /** The effects of a run, passed as an argument. */
 export interface RunWorld {
@@ -56,7 +59,6 @@ export interface RunWorld {
   /** A random number in [0, 1). */
   readonly random: () => number
   readonly logger: Logger
-  /** Version of Jobtide, for manifests. */
   readonly version: string
   readonly s3Endpoint: string | undefined
   /** Stops cleanly; requests in flight are finished. Its reason is the error to end with. */
@@ -77,33 +79,27 @@ export type RunProgress =
   | ({ readonly stage: 'publish' } & PublishStep)
   | ({ readonly stage: 'forget' | 'backup' | 'export' } & Step)
 
-type Stages = NonNullable<RunFinished['stage_seconds']>
-
-/** Seconds that the stages of a run took. */
-export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
-
 /**
- * Does the work of a stage of a run, measures it, and logs its start, its end and its figures.
- * @param figures facts about the result, without received text
+ * Does the work of a stage of a run, measures it, and logs its start, its end, and the numbers, ids and lengths of lists in its
+ * result: no received text.
+ * @param seconds gets how long it took
  */
-export async function timed<T>(
-  {
-    world: { clock, logger },
-    seconds,
-  }: {
-    readonly world: Pick<RunWorld, 'clock' | 'logger'>
-    readonly seconds: StageSeconds
-  },
+export async function timed<T extends object | null>(
+  { world: { clock, logger }, seconds }: { world: RunWorld; seconds: StageSeconds },
   stage: keyof StageSeconds,
   work: () => Promise<T>,
-  figures: (result: T) => object,
 ): Promise<T> {
   const beganAt = clock.monotonic()
   const took = () => Math.round(clock.monotonic() - beganAt) / SECOND
   logger.info({ stage }, 'stage_began')
   try {
     const result = await work()
-    logger.info({ stage, seconds: took(), ...figures(result) }, 'stage_ended')
+    const figures = Object.entries(result ?? {}).flatMap(([name, value]: [string, unknown]) => {
+      if (Array.isArray(value)) return [[name, value.length]]
+      return typeof value === 'number' || name.endsWith('Id') ? [[name, value]] : []
+    })
+    const told = toSnakeCase(Object.fromEntries(figures)) as object
+    logger.info({ stage, seconds: took(), ...told }, 'stage_ended')
     return result
   } finally {
     seconds[stage] = took()
@@ -171,10 +167,7 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
  * Reads the user's own models, checks and lists before a run buys. @throws ConfigError for a wrong one, or where Spark builds the
  * models
  */
-export async function refuseWrongOwn(
-  folder: string | null | undefined,
-  isOfSpark: boolean,
-): Promise<void> {
+export async function refuseWrongOwn(folder: string | null | undefined, isOfSpark: boolean) {
   if (folder === null || folder === undefined) return
   const { models, checks, lists } = readOwnFiles(folder)
   if (isOfSpark) refuseOnSpark(models.length + checks.length)
@@ -237,7 +230,7 @@ export async function publishStage(
   target: SnapshotTarget,
   by: {
     readonly runId: string | null
-    readonly writer: JournalWriter
+    readonly writer: Pick<JournalWriter, 'append'>
     readonly store?: ObjectStore | null
   },
   world: RunWorld,
@@ -313,11 +306,7 @@ export function openTarget(
 const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 
 // Everything is published by now: a failed garbage collection is reported, and the next one continues.
-async function gcTarget(
-  store: ObjectStore,
-  keep: Keep,
-  { logger, stop }: RunWorld,
-): Promise<GcReport> {
+async function gcTarget(store: ObjectStore, keep: Keep, { logger, stop }: RunWorld) {
   try {
     return await collectGarbage({ store, keep, logger, signal: stop })
   } catch (error) {

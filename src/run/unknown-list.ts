@@ -17,7 +17,6 @@ import { countText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
-/** The verdict on the list of a run that nothing stopped. */
 export interface ListVerdict {
   /** The problem of a list without an organisation that the service knows; else null. */
   readonly unknownList: {
@@ -51,11 +50,7 @@ const ALL_DAYS = 365
 const SHOWN = 3
 
 /** @returns null where at least one organisation sent an event, or was not looked at yet */
-function unknownList(
-  { question, organizationsFile }: Job,
-  history: History,
-  nowMs: number,
-): ListVerdict['unknownList'] {
+function unknownList({ question, organizationsFile }: Job, history: History, nowMs: number) {
   const wanted = { ...wantedOf(question), window: question.initialWindow }
   const { organizations } = coverageReport(wanted, history, nowMs)
   const refused = organizations.filter((one) => one.quarantined !== null && one.events === 0)
@@ -69,9 +64,15 @@ function unknownList(
   }
   // An empty answer to a filtered question says nothing about the list.
   if (question.filters !== undefined) return null
-  const days = sum(silent.map(daysRead))
-  const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
-  return { problem, isSure: days >= SURE_DAYS }
+  const refusals = refused.length === 0 ? '' : `, ${refused.length} of them refused by the service`
+  const problem = new ConfigError(
+    `none of ${listText(organizations.length, organizationsFile)} ever sent an event${refusals}`,
+    {
+      hint: `Check the ids: the service answers an unknown id with an empty page. ${CORRECT}.`,
+      context: { refused: refused.length, silent: silent.length },
+    },
+  )
+  return { problem, isSure: sum(silent.map(daysRead)) >= SURE_DAYS }
 }
 
 /**
@@ -147,17 +148,6 @@ export function noneTracked(
     {
       hint: `${domains}${CORRECT}. Those refused are tried again after 7 days.`,
       context: { refused: refused.length, silent: 0 },
-    },
-  )
-}
-
-function noneSentEvents(organizationsFile: string, refused: number, silent: number): ConfigError {
-  const refusals = refused === 0 ? '' : `, ${refused} of them refused by the service`
-  return new ConfigError(
-    `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
-    {
-      hint: `Check the ids: the service answers an unknown id with an empty page. ${CORRECT}.`,
-      context: { refused, silent },
     },
   )
 }

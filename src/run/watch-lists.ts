@@ -1,9 +1,8 @@
 /** The watch-lists of pipelines in the warehouse, where builds find them. */
 
 import type { Suppression } from '../load/suppression.ts'
-import type { WatchList } from '../plan/watch-lists.ts'
 import { WATCH_ENTRIES } from '../warehouse/catalog.ts'
-import { asObjects, type ResultTable, type SqlValue } from '../warehouse/rows.ts'
+import { appendRows, type Row } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Job } from './job.ts'
 
@@ -13,49 +12,45 @@ export async function storeWatchLists(
   { pipeline, watch }: Pick<Job, 'pipeline' | 'watch'>,
   suppression: Suppression,
 ): Promise<void> {
-  const rows = watch.flatMap((list) => rowsOf(list, suppression))
-  const condition = (key: 'changes' | 'levels' | 'functions') =>
-    rows.map(({ list }) => list[key] && `,${list[key].join()},`).map((text) => text ?? null)
+  const condition = (values?: readonly string[]) => (values ? `,${values.join()},` : null)
+  const rows = watch.flatMap(({ name, changes, levels, functions, entries }) =>
+    entries.map(({ entry, kind, listedAs }) => ({
+      pipeline,
+      watch_list: name,
+      entry,
+      kind,
+      listed_as: listedAs,
+      changes: condition(changes),
+      levels: condition(levels),
+      functions: condition(functions),
+    })),
+  )
   await warehouse.transaction(async () => {
     await warehouse.run(`delete from ${WATCH_ENTRIES} where pipeline = $1`, [pipeline])
-    await warehouse.append(WATCH_ENTRIES, {
-      pipeline: rows.map(() => pipeline),
-      watch_list: rows.map(({ list }) => list.name),
-      entry: rows.map(({ entry }) => entry),
-      kind: rows.map(({ kind }) => kind),
-      listed_as: rows.map(({ listedAs }) => listedAs),
-      changes: condition('changes'),
-      levels: condition('levels'),
-      functions: condition('functions'),
-    })
+    await appendRows(warehouse, WATCH_ENTRIES, keptOf(rows, suppression))
   })
 }
 
-function rowsOf(list: WatchList, suppression: Suppression) {
-  return list.entries
-    .filter(({ kind, listedAs }) => kind !== 'profile_id' || !suppression.coversPerson(listedAs))
-    .map((entry) => ({ list, ...entry }))
+function keptOf(rows: readonly Row[], suppression: Suppression): Row[] {
+  return rows.filter(
+    ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
+  )
 }
 
-/** The lists of all pipelines in a warehouse; null for one of 0.11, which had none. */
-export async function watchListsIn(warehouse: Warehouse): Promise<ResultTable | null> {
+/** The lists of all pipelines in a warehouse; one of 0.11 has none. */
+export async function watchListsIn(warehouse: Warehouse): Promise<Row[]> {
   const [there] = await warehouse.all(
     "select 1 from duckdb_tables() where schema_name || '.' || table_name = $1",
     [WATCH_ENTRIES],
   )
-  return there === undefined ? null : warehouse.table(`from ${WATCH_ENTRIES}`)
+  return there === undefined ? [] : warehouse.all<Row>(`from ${WATCH_ENTRIES}`)
 }
 
 /** Puts the lists of the warehouse before into the one that replaces it. */
 export async function keepWatchLists(
   warehouse: Warehouse,
-  table: ResultTable | null,
+  lists: readonly Row[],
   suppression: Suppression,
 ): Promise<void> {
-  if (table === null) return
-  const rows = asObjects(table).filter(
-    ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
-  )
-  const columns = table.columns.map(({ name }) => [name, rows.map((row) => row[name])] as const)
-  await warehouse.append(WATCH_ENTRIES, Object.fromEntries(columns) as Record<string, SqlValue[]>)
+  await appendRows(warehouse, WATCH_ENTRIES, keptOf(lists, suppression))
 }

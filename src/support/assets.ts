@@ -9,6 +9,11 @@ export const packageRoot = resolve(import.meta.dirname, '..', '..')
 /** The folder of the SQL schema files, models and checks. */
 export const sqlFolder = join(packageRoot, 'sql')
 
+/** A SQL file of the package. @param path below sql/ */
+export function sqlText(path: string): string {
+  return readFileSync(join(sqlFolder, path), 'utf8')
+}
+
 export function packageVersion(): string {
   return packageJson().version
 }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -190,6 +191,12 @@ export function readIfThere(path: string): Buffer | null {
     if (systemCode(error) === 'ENOENT') return null
     throw asStorageError(error, path)
   }
+}
+
+/** The sorted names in a folder that fit `pattern`; none if it is missing. @throws StorageError when the disk refuses */
+export function namesIn(folder: string, pattern: RegExp): string[] {
+  const names = onDisk(folder, () => (existsSync(folder) ? readdirSync(folder) : []))
+  return names.filter((name) => pattern.test(name)).toSorted()
 }
 
 /** Reads JSON; null if the file is missing or damaged. @throws StorageError when the disk refuses */

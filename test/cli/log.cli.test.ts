@@ -31,7 +31,7 @@ describe('stderr', () => {
       { stage: 'extract', credits },
       { stage: 'load', inserted: expect.any(Number) as number, rejected: 0 },
       { stage: 'build', models: expect.any(Number) as number },
-      { stage: 'publish', snapshot: expect.any(String) as string },
+      { stage: 'publish', snapshot_id: expect.any(String) as string },
     ])
     for (const { seconds } of told('stage_ended')) expect(seconds).toBeGreaterThan(0)
     expect(told('run_ended')).toMatchObject([{ outcome: 'done', exit_code: 0 }])

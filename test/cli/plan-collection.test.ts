@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { collectionReport } from '../../src/cli/plan-command.ts'
-import { lookupKey } from '../../src/journal/lookup-history.ts'
+import { lookupKey } from '../../src/journal/run-history.ts'
 import { collectOnce } from '../../src/run/collection.ts'
 import { oneOffJob } from '../../src/run/job.ts'
 import { DAY } from '../../src/support/units.ts'

@@ -3,7 +3,7 @@
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
 import { collect, type CollectOptions } from '../../src/extract/collect.ts'
 import type { ExtractProgress } from '../../src/extract/options.ts'
-import { lookupKey } from '../../src/journal/lookup-history.ts'
+import { lookupKey } from '../../src/journal/run-history.ts'
 import {
   aService,
   buyingOptions,

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { IDENTITY_FILE, journalIdentity } from '../../src/journal/identity.ts'
+import { IDENTITY_FILE, journalIdentity } from '../../src/journal/journal.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { ulidTime } from '../../src/support/ulid.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'

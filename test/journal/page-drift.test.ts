@@ -5,13 +5,13 @@ import {
   newBatchHistory,
   type BatchHistory,
 } from '../../src/journal/batch-history.ts'
-import { takeRecord } from '../../src/journal/page-drift.ts'
 import {
   cutMarks,
   decodeMarks,
   encodeMarks,
+  takeRecord,
   type MarkedEvent,
-} from '../../src/journal/page-keys.ts'
+} from '../../src/journal/page-drift.ts'
 import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { JournalRecord, PageReceived } from '../../src/journal/records.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'

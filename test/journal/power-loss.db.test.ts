@@ -7,8 +7,12 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { eraseFromSegment, findInSegment, type CutPage } from '../../src/journal/erase-events.ts'
-import { journalIdentity } from '../../src/journal/identity.ts'
-import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
+import {
+  journalIdentity,
+  openJournal,
+  type Journal,
+  type JournalWriter,
+} from '../../src/journal/journal.ts'
 import { readHistory, removeCheckpoint, saveCheckpoint } from '../../src/journal/read-history.ts'
 import { endsWithSeal } from '../../src/journal/reader.ts'
 import type { BatchRecord } from '../../src/journal/records.ts'

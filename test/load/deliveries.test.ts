@@ -1,8 +1,7 @@
 /** Deliveries of signals as rows of table answers. */
 
 import { describe, expect, it } from 'vitest'
-import { cutAnswer } from '../../src/load/redact-bodies.ts'
-import { rowsOfDelivery } from '../../src/load/deliveries.ts'
+import { cutAnswer, rowsOfDelivery } from '../../src/load/remove-suppressed.ts'
 
 const ID = '01JD0000000000000000000000'
 const changeOf = (event_id: string, person = event_id) => ({

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
 import { eventColumns, readPages, ReadingNotes, type PageBody } from '../../src/load/read-events.ts'
-import { loadSql } from '../../src/load/rows.ts'
+import { sqlText } from '../../src/support/assets.ts'
 import { Suppression, personHash } from '../../src/load/suppression.ts'
 import { receivedJson } from '../../src/support/json.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -177,7 +177,7 @@ async function readInSets(
   suppression: Suppression,
 ): Promise<Outcome> {
   const notes = new ReadingNotes()
-  await warehouse.run(loadSql('staging'))
+  await warehouse.run(sqlText('load/staging.sql'))
   await readPages(warehouse, pages.slice(0, 2), suppression, notes)
   if (pages.length > 2) await readPages(warehouse, pages.slice(2), suppression, notes)
   const rows = await warehouse.all('select * exclude (run_id) from staged_sightings')
@@ -219,9 +219,9 @@ describe('events read in sets', () => {
     const titles = ['Engineer', ...odd, null]
     const events = titles.map((title) => wireEvent({ title }))
     const { record, body } = aPage(events)
-    await warehouse.run(loadSql('staging'))
+    await warehouse.run(sqlText('load/staging.sql'))
     const pages = [[0], ['run'], [new Date()], [Buffer.from(body)]]
-    await warehouse.run(loadSql('read_events'), pages)
+    await warehouse.run(sqlText('load/read_events.sql'), pages)
     expect(record.events).toBe(5)
     const read = 'select is_read, count(*)::int as n from page_events group by 1'
     expect(await warehouse.all(read)).toEqual([{ is_read: true, n: 5 }])

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cutAnswer, cutEvents } from '../../src/load/redact-bodies.ts'
+import { cutAnswer, cutEvents } from '../../src/load/remove-suppressed.ts'
 
 const isAnn = (text: string) => text.includes('Ann Lee')
 const cut = (answer: unknown) => {

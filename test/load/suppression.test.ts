@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openJournal, type Journal } from '../../src/journal/journal.ts'
-import { cutAnswer } from '../../src/load/redact-bodies.ts'
+import { cutAnswer } from '../../src/load/remove-suppressed.ts'
 import { load } from '../../src/load/load.ts'
 import { SUPPRESSED_FILE, readSuppression, suppress } from '../../src/load/suppression.ts'
 import { DAY } from '../../src/support/units.ts'

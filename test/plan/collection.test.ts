@@ -1,10 +1,9 @@
 /** What a plan of kind collect asks for, and what it forecasts. */
 
 import { describe, expect, it } from 'vitest'
-import { companyProfile } from '../../src/api/endpoints/companies.ts'
-import { companySearch } from '../../src/api/endpoints/companies.ts'
+import { companyProfile, companySearch } from '../../src/api/endpoints/companies.ts'
 import type { Endpoint, LookupRequest } from '../../src/api/endpoints/endpoint.ts'
-import { lookupKey } from '../../src/journal/lookup-history.ts'
+import { lookupKey } from '../../src/journal/run-history.ts'
 import { planCollection } from '../../src/plan/collection.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 

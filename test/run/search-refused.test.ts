@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { AnswerReceived, RequestFailed } from '../../src/journal/records.ts'
-import { foldLookup, newLookupHistory } from '../../src/journal/lookup-history.ts'
+import { foldLookup, newLookupHistory } from '../../src/journal/run-history.ts'
 import { searchRefused } from '../../src/run/unknown-list.ts'
 
 const LOOKUP = { batch_id: '000001', lookup_key: 'key', subject: 'keyword=a', request: {} }

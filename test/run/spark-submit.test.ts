@@ -1,7 +1,8 @@
 /** How the job of a Spark build is started, and the meaning of its exit code. */
 
 import { describe, expect, it } from 'vitest'
-import { sparkBuildOf, submitJob } from '../../src/run/spark-submit.ts'
+import { sparkBuildOf } from '../../src/run/job.ts'
+import { submitJob } from '../../src/run/spark-publish.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 
 const world = {

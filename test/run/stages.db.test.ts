@@ -1,4 +1,5 @@
-import { rmSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import { buildStage, loadStage, type RunProgress } from '../../src/run/stages.ts'
@@ -7,6 +8,8 @@ import { EXIT, JobtideError } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
 import { aPage, journalOfPages, wireEvent } from '../load/load-fixture.ts'
+import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf } from './nights-fixture.ts'
 
 const reason = new JobtideError(EXIT.terminated, 'stopped by SIGTERM')
 
@@ -77,5 +80,28 @@ describe('a stage that is asked to stop', () => {
     expect(await stopped.all(events)).toEqual(await whole.all(events))
     whole.close()
     stopped.close()
+  })
+})
+
+describe('run', () => {
+  it('loads the databases of a pipeline that publishes no snapshot', async () => {
+    const simulator = await simulate(manyEvents(3, { detectedDaysAgo: 3 }))
+    const databases = [{ to: 'postgres://127.0.0.1:1/closed', schema: 'jobtide', tables: null }]
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), databases })
+    const { publish, databases: ended } = await nights.night(NOW, { command: 'run' })
+    expect(publish).toBe(null)
+    expect(ended).toMatchObject([{ schema: 'jobtide', problem: { exitCode: EXIT.publishFailed } }])
+  })
+
+  it('backs the journal up to every place, even if the first one is out of reach', async () => {
+    const simulator = await simulate(manyEvents(3, { detectedDaysAgo: 3 }))
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'file'), '')
+    const places = [join(folder, 'file', 'backup'), join(folder, 'backup')]
+    const backups = places.map((place) => ({ place, s3: {} }))
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), backups })
+    const { stageFailure } = await nights.night(NOW)
+    expect(stageFailure?.message).toContain(places[0])
+    expect(existsSync(join(folder, 'backup', 'backup.json'))).toBe(true)
   })
 })

@@ -4,8 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { journalIdentity } from '../../journal/identity.ts'
-import type { Journal } from '../../journal/journal.ts'
+import { journalIdentity, type Journal } from '../../journal/journal.ts'
 import { listedIn } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'
@@ -72,8 +71,7 @@ export async function checkBackup(
   within: ObjectStore | null = null,
 ): Promise<void> {
   try {
-    const store = await openBackup(target, world, access, within)
-    const there = await readBackupList(store)
+    const there = await readBackupList(await openBackup(target, world, access, within))
     if (there !== null) refuseOther(there.list, journal, world, target.place)
   } catch (error) {
     if (!(error instanceof PublishError)) throw error
@@ -88,7 +86,7 @@ export async function checkBackup(
  * @throws PublishError when the place cannot be reached or written
  * @throws ConfigError and StorageError as {@link checkBackup}, and when a segment is not as it was sealed
  */
-export async function backUp(
+async function backUp(
   target: BackupTarget,
   journal: Journal,
   world: BackupWorld,
@@ -114,12 +112,7 @@ export async function backUp(
   }
 }
 
-async function copy(
-  store: ObjectStore,
-  here: BackupList,
-  journal: Journal,
-  world: BackupWorld,
-): Promise<void> {
+async function copy(store: ObjectStore, here: BackupList, journal: Journal, world: BackupWorld) {
   const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
@@ -213,19 +206,33 @@ export function refuseOtherJournal(
   )
 }
 
-/**
- * Backs the journal up to every known place, for commands that run no pipeline. A failure is shown in the log and in
- * `status`; the next run tries again.
- */
+/** Backs the journal up to every known place, for commands that run no pipeline. */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
-  for (const target of knownBackups(world.directory.root, journal)) {
+  await backUpEach(knownBackups(world.directory.root, journal), journal, world)
+}
+
+/**
+ * Backs the journal up to each place. A failure is shown in the log and in `status`; the next run tries again.
+ * @returns the first failure
+ */
+export async function backUpEach(
+  targets: readonly BackupTarget[],
+  journal: Journal,
+  world: BackupWorld,
+  within: ObjectStore | null = null,
+): Promise<JobtideError | null> {
+  let first: JobtideError | null = null
+  for (const target of targets) {
     try {
-      await backUp(target, journal, world)
+      await backUp(target, journal, world, within)
     } catch (error) {
+      // A process that is stopped is backed up by the next one.
       if (!(error instanceof JobtideError)) throw error
-      world.logger.warn({ place: target.place, reason: error.message }, 'backup.failed')
+      first ??= error
+      world.logger.error({ place: target.place, reason: error.message }, 'backup.failed')
     }
   }
+  return first
 }
 
 /**
@@ -254,10 +261,7 @@ export async function proveBackup(
   return problems
 }
 
-/**
- * Downloads a segment into a file.
- * @returns what is wrong with it; null if it is whole
- */
+/** Downloads a segment into a file. @returns what is wrong with it; null if it is whole */
 export async function fetchSegment(
   store: ObjectStore,
   segment: BackedUpSegment,
@@ -298,29 +302,11 @@ async function listAt(target: BackupTarget, world: BackupWorld): Promise<BackupL
  * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
  * @returns what is left, a sentence for each place
  */
-export async function eraseInBackups(
-  world: BackupWorld,
-  journal: Journal,
-  isLast: boolean,
-): Promise<string[]> {
-  const left: string[] = []
-  for (const target of knownBackups(world.directory.root, journal)) {
-    const problem = await eraseIn(target, journal, world, isLast)
-    if (problem !== null) left.push(`${target.place}: ${problem}`)
-  }
-  return left
-}
-
-/** @returns what is left to do there; null for nothing */
-async function eraseIn(
-  target: BackupTarget,
-  journal: Journal,
-  world: BackupWorld,
-  isLast: boolean,
-): Promise<string | null> {
-  try {
+export async function eraseInBackups(world: BackupWorld, journal: Journal, isLast: boolean) {
+  const { root } = world.directory
+  const leftIn = async (target: BackupTarget): Promise<string | null> => {
     const there = await listAt(target, world)
-    const known = readMemory(world.directory.root).find(({ place }) => place === target.place)
+    const known = readMemory(root).find(({ place }) => place === target.place)
     if (there === null && known !== undefined && known.backed_up_at !== null) {
       return `the backup is not there: mount its disk. ${IF_GONE}`
     }
@@ -330,10 +316,16 @@ async function eraseIn(
     await backUp(target, journal, world, null, here)
     const count = await removeOthers(await openBackup(target, world, 'write'), here, world)
     return count === 0 ? null : `${countText(count, 'old segment')} could not be removed`
-  } catch (error) {
-    if (!(error instanceof JobtideError)) throw error
-    return error instanceof PublishError ? `${error.message}. ${IF_GONE}` : error.message
   }
+  const left: string[] = []
+  for (const target of knownBackups(root, journal)) {
+    const problem = await leftIn(target).catch((error: unknown) => {
+      if (!(error instanceof JobtideError)) throw error
+      return error instanceof PublishError ? `${error.message}. ${IF_GONE}` : error.message
+    })
+    if (problem !== null) left.push(`${target.place}: ${problem}`)
+  }
+  return left
 }
 
 const IF_GONE = 'If it is gone for good, remove the place from journal.backup.json'

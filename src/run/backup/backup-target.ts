@@ -4,19 +4,17 @@
  * compare-and-swap. The list has everything else that a restored journal needs, so a backup is always a whole state of it.
  */
 
-import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { journalIdentity } from '../../journal/identity.ts'
-import type { Journal } from '../../journal/journal.ts'
+import { journalIdentity, type Journal } from '../../journal/journal.ts'
 import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import { parseSeals, readSealBytes } from '../../journal/seals.ts'
 import { SUPPRESSED_FILE } from '../../load/suppression.ts'
-import type { ObjectStore, ObjectVersion, S3Options } from '../../publish/store/object-store.ts'
+import type { ObjectStore, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
-import { readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
+import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, StorageError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
@@ -30,7 +28,6 @@ import { PENDING_FILE } from '../forget/pending.ts'
 /** The folder of the backup below a destination of snapshots on S3. */
 export const JOURNAL_FOLDER = 'journal'
 
-/** A place that keeps a backup, and how it is reached. */
 export interface BackupTarget {
   /** Absolute folder, or s3:// address without a slash at its end. */
   readonly place: string
@@ -73,7 +70,6 @@ const memorySchema = z.object({
   s3: z.custom<S3Options>(),
   /** When the last backup was made or found complete; ISO 8601, UTC; null before the first. */
   backed_up_at: z.string().nullable(),
-  /** SHA-256 of all that it holds. */
   content_sha256: z.string().nullable(),
   segments: z.int(),
   bytes: z.int(),
@@ -116,18 +112,12 @@ export function knownBackups(
   journal: Journal,
   runs?: ReadonlyMap<string, RunHistory>,
 ): BackupTarget[] {
-  const known = readFile(root) ?? notedBackups(journal, runs) ?? []
-  return known.map(({ place, s3 }) => ({ place, s3 }))
-}
-
-/** Where the newest run that noted its backups made them; null if none did, as before 0.17. */
-function notedBackups(journal: Journal, runs = runsOf(journal)): BackupTarget[] | null {
-  const noted = [...runs.values()].findLast(({ started }) => started.backups !== undefined)
-  return (noted?.started.backups as BackupTarget[] | undefined) ?? null
-}
-
-function runsOf(journal: Journal): ReadonlyMap<string, RunHistory> {
-  return journal.segments().length === 0 ? new Map() : readHistory(journal).runs
+  const known = readFile(root)
+  if (known !== null) return known.map(({ place, s3 }) => ({ place, s3 }))
+  const all = runs ?? (journal.segments().length === 0 ? new Map() : readHistory(journal).runs)
+  // No run did before 0.17.
+  const noted = [...all.values()].findLast(({ started }) => started.backups !== undefined)
+  return (noted?.started.backups as BackupTarget[] | undefined) ?? []
 }
 
 /** The targets with their own place. */
@@ -135,17 +125,13 @@ export function eachOnce<T extends BackupTarget>(targets: readonly T[]): T[] {
   return targets.filter((one, at) => targets.findIndex(({ place }) => place === one.place) === at)
 }
 
-/**
- * Replaces the record of a place.
- * @throws StorageError when the disk refuses
- */
+/** Replaces the record of a place. @throws StorageError when the disk refuses */
 export function remember(root: string, journal: Journal, memory: BackupMemory): void {
   const known = readFile(root) ?? knownBackups(root, journal).map((one) => ({ ...one, ...NEVER }))
   const others = known.filter(({ place }) => place !== memory.place)
   writeJson(memoryPath(root), { format_version: MEMORY_FORMAT, places: [...others, memory] })
 }
 
-/** The record of a place that holds a backup with this list. */
 export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   return {
     ...target,
@@ -157,7 +143,6 @@ export function memoryOf(target: BackupTarget, list: BackupList): BackupMemory {
   }
 }
 
-/** The record of a place without a known backup. */
 export const NEVER = {
   backed_up_at: null,
   content_sha256: null,
@@ -190,7 +175,6 @@ const segmentSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 
-/** A sealed segment as it is backed up. */
 export type BackedUpSegment = z.infer<typeof segmentSchema>
 
 const LIST_FORMAT = 1
@@ -256,10 +240,7 @@ export function describeJournal(
 }
 
 function filesOf(root: string): Record<string, string> {
-  const folder = join(root, CERTIFICATES)
-  const certificates = existsSync(folder)
-    ? readdirSync(folder).filter((name) => name.endsWith('.json'))
-    : []
+  const certificates = namesIn(join(root, CERTIFICATES), /\.json$/)
   const files: Record<string, string> = {}
   for (const name of [
     SUPPRESSED_FILE,
@@ -284,9 +265,7 @@ export function contentSha256(list: BackupList): string {
 }
 
 /** @returns null where there is no backup @throws StorageError when the list is damaged @throws ConfigError when it is newer */
-export async function readBackupList(
-  store: ObjectStore,
-): Promise<{ readonly list: BackupList; readonly version: ObjectVersion } | null> {
+export async function readBackupList(store: ObjectStore) {
   const stored = await store.get(LIST_KEY)
   if (stored === null) return null
   const where = store.urlOf(LIST_KEY)
@@ -299,7 +278,6 @@ export async function readBackupList(
   })
 }
 
-/** Whether a file is the segment as it was sealed. */
 export function isProven(path: string, { sha256 }: Pick<BackedUpSegment, 'sha256'>): boolean {
   return fileState(path).sha256 === sha256
 }

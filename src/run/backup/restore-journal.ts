@@ -9,8 +9,7 @@
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { IDENTITY_FILE } from '../../journal/identity.ts'
-import { openJournal, type Journal } from '../../journal/journal.ts'
+import { IDENTITY_FILE, openJournal, type Journal } from '../../journal/journal.ts'
 import { JournalLossError } from '../../journal/loss.ts'
 import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
 import { readSegment } from '../../journal/reader.ts'
@@ -91,7 +90,6 @@ export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
   remember(root, journal, memory)
   return {
     place: target.place,
-    /** When the backup was made; ISO 8601, UTC. */
     madeAt: list.made_at,
     segments: memory.segments,
     bytes: memory.bytes,

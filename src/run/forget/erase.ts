@@ -41,6 +41,7 @@ import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import {
   allOf,
   knownOf,
+  readingIn,
   remainingIn,
   searchFolder,
   searchIn,
@@ -56,12 +57,7 @@ import { eraseInTarget, refuseNewerPlaces, searchTarget } from './snapshots.ts'
 export type Certificate = ReturnType<typeof certify>
 
 /** A certificate, and what no file tells. */
-export interface Erasure extends Certificate {
-  /** The people who were not found, except those of an earlier erasure that this one continues. */
-  readonly notHere: readonly string[]
-  /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
-  readonly begunAt: number | null
-}
+export type Erasure = NonNullable<Awaited<ReturnType<typeof erase>>>
 
 /**
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
@@ -72,11 +68,7 @@ export interface Erasure extends Certificate {
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
  */
-export async function erase(
-  world: ErasureWorld,
-  request: Erasable,
-  maxWaitMs = 0,
-): Promise<Erasure | null> {
+export async function erase(world: ErasureWorld, request: Erasable, maxWaitMs = 0) {
   const { root, warehouse } = world.directory
   const lock = { command: 'forget', maxWaitMs }
   return withJournal(world, lock, 'refuse', async (journal, _, before) => {
@@ -88,10 +80,18 @@ export async function erase(
     await before.bringUp()
     const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
     const ids = pending?.profile_ids ?? []
-    const here = isEmpty ? await knownOf(null, ids) : await loadAndLook(world, journal, ids)
+    const here = isEmpty
+      ? await readingIn(world.directory, (nothing) => knownOf(nothing, ids))
+      : await loadAndLook(world, journal, ids)
     if (pending !== null) {
       const certificate = await eraseAll(world, journal, pending, here, { isNew, isEmpty })
-      return { ...certificate, notHere: newAmong(here.notHere, earlier), begunAt }
+      return {
+        ...certificate,
+        /** The people who were not found, except those of an earlier erasure that this one continues. */
+        notHere: newAmong(here.notHere, earlier),
+        /** When that erasure began, milliseconds since 1970 UTC; null where there was none. */
+        begunAt,
+      }
     }
     if (isEmpty) return null
     await eraseFromJournal(world, 'noted')
@@ -172,11 +172,7 @@ async function eraseAll(
 }
 
 /** Loads the journal, and returns what the warehouse then knows about the people. */
-async function loadAndLook(
-  world: ErasureWorld,
-  journal: Journal,
-  ids: readonly string[],
-): Promise<Known> {
+async function loadAndLook(world: ErasureWorld, journal: Journal, ids: readonly string[]) {
   const { directory } = world
   // A load of an empty journal would remove runs and coverage from the warehouse.
   await refuseLostJournal(journal, directory)
@@ -252,7 +248,6 @@ function certify(
     /** ISO 8601, UTC. */
     made_at: isoInstant(now),
     jobtide: version,
-    /** True if nothing is left anywhere. */
     is_complete: remaining.length === 0,
     /** One sentence for each thing that is left. */
     remaining,
@@ -279,10 +274,7 @@ function certify(
  * @param retentionDays 1 to 100,000; null keeps events of any age
  * @returns null when nothing was left to erase, or it is left to the end of the next run, because others are at work
  */
-export async function eraseAfterRun(
-  world: ErasureWorld,
-  retentionDays: number | null,
-): Promise<Certificate | null> {
+export async function eraseAfterRun(world: ErasureWorld, retentionDays: number | null) {
   const { directory, clock, logger } = world
   const suppression = readSuppression(openJournal(directory.journal, clock))
   const cutoff = retentionDays === null ? null : nextMonthAt(clock.now()) - retentionDays * DAY

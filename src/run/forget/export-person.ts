@@ -1,7 +1,7 @@
 /** Exports everything known about one person, for a subject access request. */
 
 import { openJournal } from '../../journal/journal.ts'
-import { eventsOn, partsNaming } from '../../load/redact-bodies.ts'
+import { eventsOn, partsNaming } from '../../load/remove-suppressed.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
@@ -32,7 +32,7 @@ export async function exportPerson(world: ExportWorld, profileId: string) {
   const { directory, clock, version } = world
   const { tables, markers, destinations } = await readingIn(directory, async (warehouse) => ({
     ...(await knownOf(warehouse, [profileId])),
-    tables: warehouse === null ? {} : await rowsAbout(warehouse, profileId),
+    tables: await rowsAbout(warehouse, profileId),
   }))
   const { events, answers } = receivedOf(world, profileId, namingOf(markers))
   if (events.length === 0 && answers.length === 0 && Object.keys(tables).length === 0) {
@@ -88,11 +88,7 @@ function receivedOf(
   return { events, answers }
 }
 
-/** Rows about the person in tables that analysts see. */
-async function rowsAbout(
-  warehouse: Warehouse,
-  profileId: string,
-): Promise<Record<string, readonly Row[]>> {
+async function rowsAbout(warehouse: Warehouse, profileId: string) {
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await relationsOf(warehouse)) {
     const table = nameInTier(name)

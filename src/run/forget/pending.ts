@@ -3,28 +3,25 @@
  * it names the people, because the final search needs their ids, and is removed when nothing is left. Certificates stay.
  */
 
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
-import type { Erasable } from '../../load/suppression.ts'
+import { certificatesIn, type Erasable } from '../../load/suppression.ts'
 import { readIfThere, readJson } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError } from '../../support/errors.ts'
 import { refuseOtherFormat } from '../../support/json.ts'
-import { CERTIFICATES } from '../data-directory.ts'
 
 export const PENDING_FILE = 'forget.pending.json'
 export const pendingIn = (root: string) => join(root, PENDING_FILE)
 
-/** A text that identifies a person. */
 export interface Marker {
   readonly text: string
   /** False if longer texts of others contain it, such as `per_12` for `per_1`: then only whole values count. */
   readonly is_unique: boolean
 }
 
-/** A destination, and which snapshots there named the people. */
 export interface StoreFindings {
   readonly destination: string
   /** Why nothing was erased there; null where it was. */
@@ -97,19 +94,14 @@ const certificateSchema = z.object({
   stores: z.array(z.object({ destination: z.string(), is_gone: z.boolean().optional() })),
 })
 
-/** Newest last. A damaged one says nothing. */
-function certificatesIn(root: string) {
-  const folder = join(root, CERTIFICATES)
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names
-    .filter((name) => /^forget-.*\.json$/.test(name))
-    .toSorted()
-    .flatMap((name) => certificateSchema.safeParse(readJson(join(folder, name))).data ?? [])
+/** What certificates say, newest last. A damaged one says nothing. */
+function certified(root: string) {
+  return certificatesIn(root).flatMap(({ value }) => certificateSchema.safeParse(value).data ?? [])
 }
 
 /** Whether the newest certificate about a destination says that it is gone for good. */
 export function wasGone(root: string, destination: string): boolean {
-  const found = certificatesIn(root).flatMap(({ stores }) =>
+  const found = certified(root).flatMap(({ stores }) =>
     stores.filter((store) => store.destination === destination),
   )
   return found.at(-1)?.is_gone === true
@@ -119,7 +111,7 @@ export function wasGone(root: string, destination: string): boolean {
 export function unfinishedSince(root: string): number | null {
   const pending = pendingIn(root)
   if (!existsSync(pending)) return null
-  const all = certificatesIn(root)
+  const all = certified(root)
   const first = all[all.findLastIndex((one) => one.is_complete) + 1]
   return first === undefined ? Math.round(statSync(pending).mtimeMs) : Date.parse(first.made_at)
 }

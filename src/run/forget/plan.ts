@@ -5,7 +5,7 @@ import { answersNaming } from '../../load/remove-suppressed.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { jsonOrNull } from '../../support/json.ts'
-import { countErasable, defineMacros, type RowsByTable } from '../../warehouse/erase-rows.ts'
+import { countErasable, defineMacros } from '../../warehouse/erase-rows.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { DataDirectory } from '../data-directory.ts'
 import { databasesToErase } from '../databases.ts'
@@ -32,8 +32,6 @@ export async function planErasure(world: ErasureWorld, request: Erasable) {
     peopleIn(event).some((id) => people.has(id)) ||
     isOlder(event, eventsBefore)
   const { rows, ...known } = await readingIn(directory, async (warehouse) => {
-    const nothing: RowsByTable = {}
-    if (warehouse === null) return { ...(await knownOf(null, ids)), rows: nothing }
     const here = await knownOf(warehouse, ids)
     const counted = await countErasable(warehouse, {
       profileIds: ids,
@@ -74,7 +72,6 @@ export async function refuseNoPeople(
   profileIds: readonly string[],
 ): Promise<void> {
   await readingIn(directory, async (warehouse) => {
-    if (warehouse === null) return
     await refusePages(warehouse, profileIds)
     const [organization] = await warehouse.all<{ id: string }>(
       `select id from (select unnest(from_json($1, '["varchar"]')) as id)

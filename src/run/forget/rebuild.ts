@@ -5,12 +5,10 @@ import {
   findInSegment,
   type CutPage,
   type ErasedSegment,
-  type SegmentFindings,
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
-import { cutAnswer, cutEvents, type IsNamed } from '../../load/redact-bodies.ts'
-import { ANY_END } from '../../load/rows.ts'
-import { leaveOut } from '../../load/remove-suppressed.ts'
+import { cutAnswer, cutEvents, leaveOut, type IsNamed } from '../../load/remove-suppressed.ts'
+import { ANY_END } from '../../load/load.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { EXIT, JobtideError, messageOf } from '../../support/errors.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
@@ -24,11 +22,7 @@ import { namingOf, tell, type ErasureWorld } from './search.ts'
  * Searches segments of the journal for events.
  * @throws JournalLossError if segments are lost, because the rest would look complete
  */
-export function findInJournal(
-  world: ErasureWorld,
-  cut: CutPage,
-  only?: readonly string[],
-): SegmentFindings[] {
+export function findInJournal(world: ErasureWorld, cut: CutPage, only?: readonly string[]) {
   const journal = openJournal(world.directory.journal, world.clock)
   journal.check()
   const segments = journal.segments().filter((segment) => only?.includes(segment) ?? true)

@@ -37,16 +37,12 @@ export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0,
 }
 
 /** How an erasure searches for `markers`; with its own folder, because searching needs no lock. */
-export function searchIn(
-  world: ErasureWorld,
-  name: string,
-  markers: readonly Marker[],
-): SearchOptions {
+export function searchIn(world: ErasureWorld, name: string, markers: readonly Marker[]) {
   return {
     markers,
     scratchFolder: scratchOf(world),
     signal: world.stop,
-    onFile: (done, total) => tell(world, name, done, total),
+    onFile: (done: number, total: number) => tell(world, name, done, total),
   }
 }
 
@@ -61,36 +57,26 @@ const OWN_COLUMNS =
   'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
 const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_id, organization_name, organization_slug, organization_network_url`
 
-/** What a data directory knows about people. */
-export interface Known {
-  readonly markers: readonly Marker[]
-  /** The ids without any event, reject or answer: of people erased before, or never here. */
-  readonly notHere: readonly string[]
-  /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
-  readonly pages: readonly string[]
-  /** Where snapshots were published. */
-  readonly destinations: readonly string[]
-}
+export type Known = Awaited<ReturnType<typeof knownOf>>
 
-/** @param warehouse null where there is none yet */
-export async function knownOf(
-  warehouse: Warehouse | null,
-  profileIds: readonly string[],
-): Promise<Known> {
+/** What a data directory knows about people. */
+export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
   const addresses = profileIds.filter((id) => /[/@]/.test(id))
-  if (warehouse === null) {
-    const markers = profileIds.map((text) => ({ text, is_unique: true }))
-    return { markers, notHere: profileIds, pages: addresses, destinations: [] }
-  }
   const destinations = await knownDestinations(warehouse)
   if (profileIds.length === 0) return { markers: [], notHere: [], pages: [], destinations }
   const notHere = await unknownAmong(warehouse, profileIds)
   const markers = await markersOf(warehouse, profileIds, new Set(notHere))
   const pages = [...addresses, ...(await pagesOf(warehouse, profileIds))]
-  return { markers, notHere, pages, destinations }
+  return {
+    markers,
+    /** The ids without any event, reject or answer: of people erased before, or never here. */
+    notHere,
+    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
+    pages,
+    destinations,
+  }
 }
 
-/** The destinations that snapshots of this warehouse were published to. */
 export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
   const rows = await warehouse.all<{ destination: string }>(
     'select distinct destination from ops.snapshots order by 1',
@@ -98,13 +84,15 @@ export async function knownDestinations(warehouse: Warehouse): Promise<string[]>
   return rows.map(({ destination }) => destination)
 }
 
-/** Does `work` with the warehouse of a data directory, to be read as it is; with null where there is none yet. */
+/** Does `work` with the warehouse of a data directory, to be read as it is; with an empty one where there is none yet. */
 export async function readingIn<T>(
-  { warehouse: path }: Pick<DataDirectory, 'warehouse'>,
-  work: (warehouse: Warehouse | null) => Promise<T>,
+  { warehouse: file }: Pick<DataDirectory, 'warehouse'>,
+  work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  if (!existsSync(path)) return work(null)
-  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+  const [path, mode] = existsSync(file)
+    ? ([file, 'read'] as const)
+    : ([':memory:', 'write'] as const)
+  return withWarehouse({ path, mode }, async (warehouse) => {
     // Version 0.11 had no answers.
     if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
       await warehouse.run(
@@ -115,10 +103,7 @@ export async function readingIn<T>(
   })
 }
 
-async function unknownAmong(
-  warehouse: Warehouse,
-  profileIds: readonly string[],
-): Promise<string[]> {
+async function unknownAmong(warehouse: Warehouse, profileIds: readonly string[]) {
   const rows = await warehouse.all<{ id: string }>(
     `with named as materialized (select distinct unnest(from_json($1, '["varchar"]')) as id)
     select id from named
@@ -220,11 +205,7 @@ export interface SearchOptions {
 type Open = (name: string, work: (path: string) => Promise<void>) => Promise<void>
 
 /** Searches every file below `folder`, but `without`. No database there may be open in this process. */
-export async function searchFolder(
-  folder: string,
-  options: SearchOptions,
-  without = '',
-): Promise<SearchReport> {
+export async function searchFolder(folder: string, options: SearchOptions, without = '') {
   try {
     const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -344,7 +325,6 @@ export class SearchTerms {
     this.#inBytes = new RegExp(spelled.map(literal).join('|') || '(?!)')
   }
 
-  /** Whether any of the texts is in there. */
   areIn(bytes: Buffer): boolean {
     return this.#inBytes.test(bytes.toString('latin1'))
   }
@@ -377,12 +357,7 @@ async function searchBytes(path: string, terms: SearchTerms) {
 }
 
 /** Searches what a file holds; null where nothing is found. */
-async function searchContent(
-  path: string,
-  name: string,
-  terms: SearchTerms,
-  engine: Warehouse,
-): Promise<string | null> {
+async function searchContent(path: string, name: string, terms: SearchTerms, engine: Warehouse) {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()

@@ -45,11 +45,7 @@ import {
  * ./pipelines, or Jobtide's own, reach it.
  * @throws ConfigError when that pipeline cannot be read
  */
-export function targetsOf(
-  dataDir: string,
-  pipeline: string | undefined,
-  known: readonly string[],
-): SnapshotTarget[] {
+export function targetsOf(dataDir: string, pipeline: string | undefined, known: readonly string[]) {
   const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
   const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
   const files = folders.flatMap(pipelineFilesIn)
@@ -75,7 +71,13 @@ export function targetsOf(
 export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): Promise<void> {
   const known = await lookBefore(world.directory.warehouse, (open) => knownDestinations(open))
   const targets = world.targets(known ?? [])
-  refuseUnknown(world.gone ?? [], targets)
+  const places = targets.map(({ to }) => withoutSlash(to))
+  const unknown = world.gone?.find((place) => !places.includes(place))
+  if (unknown !== undefined) {
+    throw new ConfigError(`no snapshot was published to ${unknown}`, {
+      hint: `Snapshots were published to: ${places.join(', ') || 'nowhere'}. Nothing was changed.`,
+    })
+  }
   for (const target of targets) {
     let store: ObjectStore | null = null
     try {
@@ -87,15 +89,6 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
     }
   }
   await refuseNewerBackups(world, journal)
-}
-
-function refuseUnknown(gone: readonly string[], targets: readonly SnapshotTarget[]): void {
-  const places = targets.map(({ to }) => withoutSlash(to))
-  const unknown = gone.find((place) => !places.includes(place))
-  if (unknown === undefined) return
-  throw new ConfigError(`no snapshot was published to ${unknown}`, {
-    hint: `Snapshots were published to: ${places.join(', ') || 'nowhere'}. Nothing was changed.`,
-  })
 }
 
 /** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
@@ -160,15 +153,10 @@ async function snapshotsNaming(
 async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<void> {
   const { directory, clock } = world
   const journal = openJournal(directory.journal, clock)
-  const writer = journal.writer()
   await withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
-    try {
-      // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
-      const own = { ...target, spark: undefined }
-      await publishStage(warehouse, own, { runId: null, writer }, world)
-    } finally {
-      await writer.close()
-    }
+    // DuckDB rebuilt the warehouse, whichever engine builds the models of its runs.
+    const own = { ...target, spark: undefined }
+    await publishStage(warehouse, own, { runId: null, writer: journal }, world)
     await loadStage(warehouse, journal, world)
   })
 }
