@@ -11,7 +11,6 @@ import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import { serviceTime } from '../journal/clock-history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
-import { readHistory } from '../journal/read-history.ts'
 import type { RunFinished, StageSeconds } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
@@ -282,7 +281,7 @@ const hasEvents = async (warehouse: Warehouse) =>
 async function loadBought(parts: Attempt, run: RunHistory, endedEarly: JobtideError | null) {
   const { job, command, world, session } = parts
   const { journal } = session
-  const history = readHistory(journal)
+  const history = session.readHistory()
   // The journal knows every batch that was split during the run.
   const recorded = history.runs.get(run.started.run_id) ?? run
   const nowMs = serviceTime(history, world.clock.now())

@@ -30,6 +30,8 @@ export interface Session {
   readonly writer: JournalWriter
   /** The journal's history when the session began. */
   readonly history: History
+  /** The history with what was written since. Only read it: the checkpoint at the end continues from it. */
+  readonly readHistory: () => History
   readonly warehouse: ReturnType<typeof sessionWarehouse>
   readonly bringUp: WarehouseBefore['bringUp']
   /**
@@ -74,12 +76,13 @@ export async function withJournal<T>(
   try {
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
-    if (losses === 'refuse') readHistory(journal)
-    else for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
+    const history = losses === 'refuse' ? readHistory(journal) : null
+    if (history === null)
+      for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
     let before: { loaded: readonly LoadedSegment[]; newFiles: number } | undefined
     if (!WRITES_JOURNAL_ALONE.has(request.command)) {
       // Reads what all steps will read. If one is refused, nothing is of this version yet: the one that wrote it still works.
-      readSuppression(journal, losses === 'accept' ? null : undefined)
+      readSuppression(journal, history?.suppression ?? null)
       readPending(directory.root)
       readMemory(directory.root)
       before = await lookBefore(directory.warehouse, async (open, newFiles) => {
@@ -173,21 +176,33 @@ export function withSession<T>(
       const writer = lockedWriter(journal.writer(), lock)
       const warehouse = sessionWarehouse(world.directory.warehouse, lock)
       const backUp = backingUp(backups, journal, writer, world)
+      let latest: History | undefined
       try {
         const history = readHistory(journal)
         addSpentBefore(history, spentBefore)
         if (forgetPause) await forgetPauses(history, writer, world)
         const known = knownBackups(world.directory.root, journal, history.runs)
         const places = eachOnce([...backups, ...known])
-        const parts = { journal, writer, history, warehouse, bringUp, backUp, spentBefore }
-        return await work({ ...parts, backups: places })
+        return await work({
+          journal,
+          writer,
+          history,
+          readHistory: () => (latest = readHistory(journal)),
+          warehouse,
+          bringUp,
+          backUp,
+          spentBefore,
+          backups: places,
+        })
       } finally {
         warehouse.close()
         // Closing seals the segment, which a full disk refuses; the lock is still given back.
         await writer.close()
         lock.refuseLost()
         // A run that was refused wrote nothing, and leaves the directory as it was.
-        if (journal.segments().length > segments) keepCheckpoint(journal, world.logger)
+        if (journal.segments().length > segments) {
+          keepCheckpoint(journal, latest, world.logger)
+        }
         await backUp()
       }
     },
@@ -266,9 +281,13 @@ function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
 }
 
 // Without it the next start reads more of the journal, and nothing is lost.
-function keepCheckpoint(journal: Journal, logger: RunWorld['logger']): void {
+function keepCheckpoint(
+  journal: Journal,
+  latest: History | undefined,
+  logger: RunWorld['logger'],
+): void {
   try {
-    saveCheckpoint(journal)
+    saveCheckpoint(journal, latest)
   } catch (error) {
     logger.warn({ reason: messageOf(error) }, 'no_checkpoint')
   }

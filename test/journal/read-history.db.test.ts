@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { deserialize } from 'node:v8'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
@@ -23,6 +24,13 @@ const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
 function fromTheBeginning(journal: Journal) {
   rmSync(checkpointOf(journal), { force: true })
   return readHistory(journal)
+}
+
+/** The segments of which a checkpoint has records. */
+function segmentsIn(path: string): string[] {
+  const bytes = readFileSync(path)
+  const body = bytes.subarray(bytes.indexOf('\n') + 1)
+  return [...(deserialize(body) as { positions: Map<string, number> }).positions.keys()]
 }
 
 /** A night in a journal: two batches, one finished, the other perhaps only begun. */
@@ -61,13 +69,18 @@ function night(number: number, choices: { isDone: boolean; isLearnt: boolean }):
 
 describe('a checkpoint', () => {
   it('written after any of 8 nights gives the same as reading from the beginning', async () => {
-    const choices = fc.record({ isDone: fc.boolean(), isLearnt: fc.boolean(), keeps: fc.boolean() })
+    const keeps = fc.constantFrom('no', 'yes', 'from a history read before the last records')
+    const choices = fc.record({ isDone: fc.boolean(), isLearnt: fc.boolean(), keeps })
     await fc.assert(
       fc.asyncProperty(fc.array(choices, { minLength: 1, maxLength: 8 }), async (nights) => {
         const journal = aJournal()
         for (const [number, { keeps, ...choice }] of nights.entries()) {
-          await append(journal, night(number + 1, choice))
-          if (keeps) saveCheckpoint(journal)
+          const entries = night(number + 1, choice)
+          const last = keeps.startsWith('from') ? entries.splice(-2) : []
+          await append(journal, entries)
+          const latest = last.length > 0 ? readHistory(journal) : undefined
+          await append(journal, last)
+          if (keeps !== 'no') saveCheckpoint(journal, latest)
         }
         const quick = readHistory(journal)
         expect(quick).toEqual(fromTheBeginning(journal))
@@ -87,6 +100,19 @@ describe('a checkpoint', () => {
     await writer.close()
     expect(journal.segments()).toHaveLength(1)
     expect([...readHistory(journal).runs.values()]).toMatchObject([{ pages: 2, events: 100 }])
+  })
+
+  it('leaves out an open segment, even if the history in memory has its records', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aStart(), JSON.stringify([aBatch()]))
+    const latest = readHistory(journal)
+    expect(latest.runs.size).toBe(1)
+    saveCheckpoint(journal, latest)
+    expect(segmentsIn(checkpointOf(journal))).toEqual([])
+    await writer.close()
+    saveCheckpoint(journal, latest)
+    expect(segmentsIn(checkpointOf(journal))).toEqual(journal.segments())
   })
 
   it('hides damage before it, but not damage after it', async () => {
