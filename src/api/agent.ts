@@ -57,9 +57,7 @@ export function createAgent(options: AgentOptions): Dispatcher {
   })
 }
 
-/**
- * Without these limits undici waits 5 minutes for the answer to CONNECT, and retries forever where the proxy hangs up.
- */
+/** Otherwise undici waits 5 minutes for the answer to CONNECT, and retries forever if the proxy hangs up. */
 function limited(pool: Pool, tunnelMs: number): Pool {
   const open = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<unknown>
   const connect = async (options: Dispatcher.ConnectOptions) => {

@@ -27,9 +27,8 @@ export class UnavailableError extends JobtideError {
 }
 
 /**
- * No connection could be made, and the operator has to fix the cause. An untrusted certificate is a configuration error
- * (exit 2). A host name or a connection may only be unavailable for a while (exit 5). Nothing was sent in either case.
- * @param reason names host and port
+ * No connection: nothing was sent. An untrusted certificate is a configuration error (exit 2). A host name or a
+ * connection may only be unavailable for a while (exit 5). @param reason names host and port
  */
 export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {
   const context = { obstacle }
@@ -65,10 +64,7 @@ export class BadRequestError extends JobtideError {
   }
 }
 
-/**
- * The error for an answer that is never retried: the request, the key, the account or the address is wrong.
- * @param url where the request went
- */
+/** For what is never retried: the request, the key, the account or the address is wrong. @param url where it went */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
   if (status === 400) return new BadRequestError(serverMessage)
   const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [

@@ -26,10 +26,7 @@ const FAILURES_TO_OPEN = 5
 const TRIAL_EVERY_MS = 30 * SECOND
 
 export interface Permit {
-  /**
-   * True if this request alone tests whether the service answers again, after a pause or while the circuit is open. Its
-   * failure says nothing about the page that it asks for.
-   */
+  /** It alone tests whether the service answers again; its failure says nothing about the page it asks for. */
   readonly isHalfOpen: boolean
   /** Takes the answer's headers into account, at once: what follows the answer may wait for the disk. */
   learn(report: RateReport): void
@@ -74,10 +71,7 @@ export class Pacer {
   /** Wakes the first waiter. */
   #wakeFirst = () => {}
 
-  /**
-   * @param requestsPerSecond above 0; null for as fast as the service allows
-   * @param maxWaitMs the longest wait for a permit
-   */
+  /** @param requestsPerSecond above 0; null for no limit of our own @param maxWaitMs the longest wait for a permit */
   constructor(clock: Clock, requestsPerSecond: number | null, maxWaitMs: number) {
     this.#clock = clock
     this.#maxWaitMs = maxWaitMs
@@ -85,11 +79,7 @@ export class Pacer {
       requestsPerSecond === null ? null : new RateLimiter(rateLimitOf(requestsPerSecond))
   }
 
-  /**
-   * Resolves when one request may be sent. Each permit must be returned.
-   * @throws the signal's reason when it aborts first
-   * @throws WaitTooLongError when the permit would take longer than the longest wait
-   */
+  /** Each permit must be returned. @throws the signal's reason when it aborts first; WaitTooLongError */
   permit(signal: AbortSignal): Promise<Permit> {
     const permit = this.#last.then(() => this.#first(signal))
     this.#last = permit.catch(() => undefined)

@@ -7,9 +7,7 @@ import { createAgent, type ProxySettings } from './agent.ts'
 const DEADLINE_MS = 10 * SECOND
 
 /**
- * Posts `body` as JSON, or sends a GET without one, through the configured proxies. One attempt, no redirect.
- * @param url https, or http on loopback
- * @returns the status of the answer
+ * One attempt, no redirect; without a body a GET. @param url https, or http on loopback @returns the status
  * @throws Error when no answer came within 10 s; its message may hold the address
  */
 export async function sendSmall(

@@ -38,10 +38,7 @@ const CATCH_UP_MS = 50
 // Until this many round trips are known, even the shortest may include opening its connection, and be too long.
 const ROUND_TRIPS_TO_TRUST = 20
 
-/**
- * The limit for a number of requests per second: whole requests in the shortest window of a second or more.
- * @param requestsPerSecond above 0; 2.5 is 3 in 1.2 s, 0.5 is 1 in 2 s
- */
+/** Whole requests in the shortest window of a second or more: 2.5 a second is 3 in 1.2 s, 0.5 is 1 in 2 s. */
 export function rateLimitOf(requestsPerSecond: number): RateLimit {
   const requests = Math.ceil(requestsPerSecond)
   return { requests, windowMs: (requests / requestsPerSecond) * SECOND }
@@ -141,10 +138,8 @@ export class ServiceQuota {
   }
 
   /**
-   * When another request may be sent by the service's counter: minus infinity for immediately, infinity if a request in
-   * flight must end first.
+   * When another request may be sent: minus infinity for now, infinity if a request in flight must end first.
    * @param inFlight requests that no report includes yet
-   * @param own our own limit
    */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
     const remaining = Math.min(...this.#reports.map((report) => report.remaining))

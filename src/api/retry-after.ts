@@ -34,10 +34,8 @@ export function statedDate(headers: Headers): number | null {
 }
 
 /**
- * How long the service wants us to wait: `Retry-After`, the longest if a gateway added its own, else
- * `X-RateLimit-Reset`, each in any shape that `parseWait` knows. Undefined if it says nothing that we understand.
- * @param nowMs our own time, for answers without a `Date`
- * @returns milliseconds from the receipt of the answer, 1 s or more; see obeyedWait
+ * Milliseconds from the receipt of the answer, 1 s or more: the longest `Retry-After`, else `X-RateLimit-Reset`.
+ * Undefined if it says nothing that we understand. @param nowMs our own time, for answers without a `Date`
  */
 export function waitWanted(headers: Headers, nowMs: number): number | undefined {
   const serverNow = statedDate(headers) ?? nowMs
@@ -105,8 +103,7 @@ function parseDate(text: string): number | undefined {
 }
 
 /**
- * The wait after a 429 or 503 without a header: 60 s, then 2 min. It is our guess rather than an order, so it stays
- * well below the time after which a run gives up.
+ * After a 429 or 503 without a header. It is our guess, so it stays well below the longest wait of a run.
  * @param inARow consecutive orders to wait, including this one
  */
 export function unsaidWait(inARow: number): number {

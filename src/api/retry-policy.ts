@@ -28,10 +28,7 @@ export type Failure =
       readonly headers: Headers
       readonly reason: string
     }
-  /**
-   * No usable answer. `inDoubt`: the service may have charged for it. `obstacle`: why no connection was made; null if
-   * one was made, or the reason is unknown.
-   */
+  /** `inDoubt`: the service may have charged. `obstacle`: why no connection was made; null if one was, or unknown. */
   | {
       readonly kind: 'no-answer'
       readonly reason: string
@@ -71,10 +68,7 @@ export type RetryDecision =
 
 /** The attempts at one request so far, including the last one. */
 export interface Attempts {
-  /**
-   * Failed ones. Orders to wait do not count. A failed trial counts only if its answer is not a page or the service was
-   * never reached.
-   */
+  /** Without orders to wait. A failed trial counts only after an unreadable answer, or if none was ever reached. */
   attempts: number
   /** How many of these may have been billed. */
   billable: number
@@ -114,10 +108,7 @@ export const ATTEMPTS_MAX = 20
  */
 export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
-/**
- * A service that answers with something else is retried for less time than one that is down, because each answer may be
- * billed.
- */
+/** Fewer than for a service that is down: each answer may be billed. */
 export const UNREADABLE_IN_A_ROW_MAX = 5
 /** A wrong address, proxy or certificate does not fix itself. A service that is starting gets this long. */
 const UNREACHABLE_MS = 8 * SECOND
@@ -148,10 +139,7 @@ export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   return headers['retry-after'] === undefined ? 'failed' : 'order'
 }
 
-/**
- * Whether the attempt may have been charged. Errors are free, unless they say otherwise. A damaged page was sent, and so
- * probably charged, and so may be an answer with another 2xx status than 200.
- */
+/** Errors are free, unless they say otherwise. A damaged page, or another 2xx than 200, was probably charged. */
 export function isInDoubt(failure: Failure): boolean {
   if (failure.kind === 'no-answer') return failure.inDoubt
   if (failure.kind === 'status' && failure.isCharged === true) return true

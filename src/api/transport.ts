@@ -41,11 +41,7 @@ export class NoAnswerError extends Error {
 
 /** Sends one request at a time to one origin. */
 export interface Transport {
-  /**
-   * Posts a JSON body, or sends a GET without one.
-   * @throws NoAnswerError when no complete answer came
-   * @throws the signal's reason when it aborts
-   */
+  /** Without a body, sends a GET. @throws NoAnswerError when no complete answer came; the signal's reason */
   send(path: string, body: object | null, signal: AbortSignal): Promise<Answer>
   close(): Promise<void>
 }

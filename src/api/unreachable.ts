@@ -5,10 +5,7 @@
 
 import { messageOf, systemCode } from '../support/errors.ts'
 
-/**
- * `certificate`: the certificate of the address is not trusted, or it does not speak TLS. `proxy`: a proxy refused the
- * connection.
- */
+/** `certificate`: not trusted, or the address does not speak TLS. `proxy`: a proxy refused the connection. */
 export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
 
 export interface Unreachable {
@@ -49,10 +46,7 @@ export function isUnreachable(error: unknown): boolean {
   return obstacleOf(error) !== null
 }
 
-/**
- * Describes the obstacle; null when it was something else.
- * @param baseUrl the requested address
- */
+/** Describes the obstacle; null when it was something else. */
 export function whyUnreachable(error: unknown, baseUrl: string): Unreachable | null {
   const code = systemCode(error) ?? ''
   const obstacle = obstacleOf(error)

@@ -26,8 +26,8 @@ export interface BudgetOptions {
 
 export interface Reservation {
   /**
-   * Decides, right before the request leaves, whether it may. While it waited, a new month may have begun, which it
-   * then counts in, or the price may have risen. If it may not leave, the credits are released: reserve again.
+   * Decides right before the request leaves: a new month may have begun, which it then counts in, or the price
+   * may have risen. If false, the credits are released: reserve again.
    */
   canDispatch(): boolean
   /** Ends the reservation with the actual charge, 0 or more. A second call does nothing. */
@@ -88,9 +88,8 @@ export class Budget {
   }
 
   /**
-   * Reserves the price of one page. Waits while other requests may still release theirs.
-   * @throws BudgetReachedError when no request in flight can release enough
-   * @throws the signal's reason when it aborts first
+   * Reserves the price of one page, and waits while other requests may still release theirs.
+   * @throws BudgetReachedError when no request in flight can release enough; the signal's reason when it aborts
    */
   async reserve(signal: AbortSignal): Promise<Reservation> {
     for (;;) {

@@ -32,10 +32,7 @@ import { respectStoredRetryAfter } from './retries.ts'
 import { UntrackedCompanies, isNamed } from './untracked.ts'
 import { Workers, budgetOf } from './workers.ts'
 
-/**
- * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
- * @throws the first error that ends the run; pages bought until then are in the journal
- */
+/** Reads what is not read yet. @throws the first error; pages bought until then are in the journal */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }

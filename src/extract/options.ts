@@ -45,9 +45,7 @@ export interface ExtractOptions extends BuyingOptions {
   readonly pagePrice?: number
   /** Batches, and so requests, in parallel, 1 or more. */
   readonly concurrency: number
-  /**
-   * Milliseconds since 1970 UTC before which the service accepts no request, according to an earlier run; 0 for none.
-   */
+  /** When the service accepts requests again, as an earlier run was asked (since 1970 UTC); 0 for now. */
   readonly notBefore: number
   readonly onProgress?: (progress: ExtractProgress) => void
 }

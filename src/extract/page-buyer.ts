@@ -41,20 +41,12 @@ export class PageBuyer {
     this.serviceClock = new ServiceClock(options)
   }
 
-  /**
-   * Buys page `page` (from 1) of `batch`, with as many attempts as the retry policy allows.
-   * @throws BadRequestError when the service refuses the request
-   * @throws JobtideError when the run must stop
-   * @throws StorageError when the journal cannot be written
-   */
+  /** @throws BadRequestError when the service refuses the request; JobtideError when the run must stop */
   buy(batch: BatchRecord, page: number): Promise<PageReceived> {
     return this.#get(batch, page, false)
   }
 
-  /**
-   * Asks for free whether the service accepts these companies of `batch`; null if it does not say.
-   * @throws what buy() throws, except BadRequestError
-   */
+  /** Asks for free whether the service accepts these companies of `batch`; null if it does not say. */
   async accepts(
     batch: BatchRecord,
     organizations: readonly OrganizationRef[],
@@ -64,10 +56,7 @@ export class PageBuyer {
     return isAboutCompany(answer.serverMessage) ? false : null
   }
 
-  /**
-   * Whether a page of `batch` promises more: free if the page is empty. It does not count as read.
-   * @throws what buy() throws, except BadRequestError
-   */
+  /** Whether a page promises more: free if it is empty. It does not count as read. */
   async goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#probe(batch, page)
     return !(answer instanceof BadRequestError) && answer.has_more
@@ -82,11 +71,7 @@ export class PageBuyer {
     }
   }
 
-  /**
-   * Records the ids that the pages of `batch` showed. Call it when the batch was read to its end.
-   * @returns the ids, each with the URL or slug that it was learnt for
-   * @throws StorageError when the journal cannot be written
-   */
+  /** Records the ids that the pages of a batch showed, once it was read to its end. @returns the ids */
   learnIds(batch: BatchRecord): readonly LearntId[] {
     const { clock, writer } = this.#options
     const ids = this.#ids.learn(batch)

@@ -41,10 +41,7 @@ export class PageLimit {
     this.#buyer = buyer
   }
 
-  /**
-   * Whether the batch has more pages than the service counts. Call it before page `page` is bought.
-   * @throws EndlessListError when the service pages without end
-   */
+  /** Call it before a page is bought. @throws EndlessListError when the service pages without end */
   async isTooWide(page: number): Promise<boolean> {
     const { was_endless: wasEndless, part_of_wide: isPart } = this.#batch
     if (page === 1) this.#firstPages += 1

@@ -48,10 +48,7 @@ interface Paid {
   readonly credits_used: number
 }
 
-/**
- * Reads an answer with status 200, or another status that the request names, and journals it; or returns the reason why
- * it is not usable.
- */
+/** Reads and journals an answer of a known status, or returns why it is not usable. */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
 
 interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
@@ -74,11 +71,8 @@ export class RequestBuyer {
   }
 
   /**
-   * Makes as many attempts as the retry policy allows.
-   * @throws UnansweredError when only this item gets no answer
-   * @throws BadRequestError when the service refuses the request
-   * @throws JobtideError when the run must stop
-   * @throws StorageError when the journal cannot be written
+   * As many attempts as the retry policy allows. @throws UnansweredError when only this item gets no answer
+   * @throws BadRequestError when the service refuses the request; JobtideError when the run must stop
    */
   async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
     const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }

@@ -55,10 +55,7 @@ function statusAndWords(failure: Failure): string {
   return `${failure.statusSent ?? failure.status}: ${words}`
 }
 
-/**
- * One item gets no answer, but others may: a run of `kind: collect` continues without it. Its cause ends the run if
- * nothing else is answered.
- */
+/** One item gets no answer: a run of `kind: collect` continues without it, unless nothing else is answered. */
 export class UnansweredError extends JobtideError {
   readonly reason: string
   /** Whether it may soon be answered: the error is temporary and free. */
@@ -71,10 +68,7 @@ export class UnansweredError extends JobtideError {
   }
 }
 
-/**
- * Lets no request leave before a time that the service named to an earlier run.
- * @throws UnavailableError if that is longer than the run may wait
- */
+/** Waits until a time that an earlier run was asked to. @throws UnavailableError if that is too long */
 export function respectStoredRetryAfter(
   options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
 ): void {
@@ -92,10 +86,7 @@ export function respectStoredRetryAfter(
   pacer.pause(waitMs)
 }
 
-/**
- * Consecutive failures. Requests that were in flight together got the same order or the same broken answer, so they
- * count once.
- */
+/** Counts failures in a row. Requests that were in flight together got the same answer, and count once. */
 class Streak {
   count = 0
   #lastAt = Number.NEGATIVE_INFINITY
@@ -114,10 +105,7 @@ export class Retries {
   readonly #url: string
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
-  /**
-   * When the first request that failed since the last answer was sent; it may have been in flight when that answer
-   * came.
-   */
+  /** When the first request that failed since the last answer was sent. */
   #troubleSince: number | null = null
   #trouble: string | null = null
   readonly #failures = new Streak()
@@ -167,10 +155,7 @@ export class Retries {
     return { request, failure, decision, health: healthOf(failure, outcome), at, notBefore }
   }
 
-  /**
-   * Carries out the decision, and returns when the page may be requested again.
-   * @throws JobtideError if it may not; BadRequestError if only its batch must end
-   */
+  /** Returns when the page may be requested again. @throws BadRequestError to end the batch, others to end the run */
   async follow(failed: FailedAttempt): Promise<void> {
     const { clock, logger, stop } = this.#options
     const { decision, failure, request } = failed

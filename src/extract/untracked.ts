@@ -38,10 +38,7 @@ export class UntrackedCompanies {
     this.#probe = probe
   }
 
-  /**
-   * The untracked companies of a refused batch; none if probes cannot find them.
-   * @throws BadRequestError the refusal, if it is not about a company
-   */
+  /** None if probes cannot find them. @throws BadRequestError the refusal, if it is not about a company */
   async find(batch: BatchRecord, refusal: BadRequestError): Promise<readonly OrganizationRef[]> {
     const { organizations } = batch
     // A name in any other message may be a coincidence, or repeat the request.
@@ -55,10 +52,7 @@ export class UntrackedCompanies {
     return [...known, ...untracked]
   }
 
-  /**
-   * Halves a refused set until each untracked company is isolated.
-   * @param isProven false if only the others were accepted: then the last company is probed alone
-   */
+  /** Halves a refused set. @param isProven false if only the others were accepted: the last one is probed alone */
   async #search(
     batch: BatchRecord,
     refused: readonly OrganizationRef[],

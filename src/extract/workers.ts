@@ -17,10 +17,7 @@ export class Workers {
     this.stop = AbortSignal.any([stop, this.#halt.signal])
   }
 
-  /**
-   * Queues work; none begins once something ended the run.
-   * @param ended called when it has ended, however it did
-   */
+  /** Nothing begins once something ended the run. @param ended called when the work has ended, however it did */
   add(work: () => Promise<void>, priority = 0, ended = () => {}): void {
     const attempt = async () => {
       if (this.stop.aborted) return

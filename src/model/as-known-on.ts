@@ -30,10 +30,7 @@ const HEAD = `-- Every table as it was known at the end of a day: select * from 
 set search_path = '${TIERS.join()}';
 `
 
-/**
- * The statements that create the macros in a session, in order: first those that the models call.
- * @param isWanted whether a table gets its macro. Default: all do
- */
+/** The statements that create the macros in a session, in order. @param isWanted whether a table gets its macro */
 export function knownOnStatements(
   { nodes, macros }: Pick<Project, 'nodes' | 'macros'>,
   isWanted: (table: string) => boolean = () => true,
@@ -67,11 +64,7 @@ export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string 
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
 }
 
-/**
- * The names of the models that have a macro: those for analysts, except models made from answers alone, which say since
- * when they hold.
- * @param models in run order
- */
+/** Models for analysts, except those made from answers alone, which say since when they hold. @param models in run order */
 export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   const ofAnswers = new Set(['answers'])
   for (const { name, reads } of models) {
@@ -92,10 +85,7 @@ const HAS_ALSO: ReadonlySet<string> = new Set([
   'organization_headcounts',
 ])
 
-/**
- * The macro of a table. Its `with` holds the models below the table, each under its own name, so that they read one
- * another as known then.
- */
+/** The macro of a table. Its `with` holds the models below it by name, so that they read one another as of then. */
 function definitionOf(
   { name, columns }: ReadingModel,
   dependencies: readonly ReadingModel[],

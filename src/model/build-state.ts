@@ -46,8 +46,7 @@ export async function ownTables(warehouse: Warehouse): Promise<readonly TableDef
 
 /**
  * Why the next build must be a full refresh; null if it can be incremental.
- * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
- * @param isWhole false for a partial build, which may follow another one
+ * @param mostChanged the largest share of all events, 0 to 1 @param isWhole false for a partial build
  */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
@@ -95,10 +94,7 @@ async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
-/**
- * Refuses a partial build if the other models would be from different events.
- * @throws ConfigError that says why a whole build must come first
- */
+/** @throws ConfigError if the other models would be from different events: a whole build must come first */
 export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
   const people = await warehouse.number('select count(*) from ops.changed_people')
   const loaded = await changedByLoads(warehouse)

@@ -44,10 +44,7 @@ export interface BuildOptions {
   readonly modelFolder?: string
   /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
-  /**
-   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such
-   * models go.
-   */
+  /** Folder of the user's models/ and checks/; null: that of the last build. Default: none; their tables go. */
   readonly ownFolder?: string | null | undefined
   /** Builds only these models, as selectModels reads them. Default: all. */
   readonly select?: readonly string[] | undefined
@@ -89,7 +86,6 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
 }
 
 /**
- * Builds every model and runs every check.
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
  * @throws JobtideError when a model is wrong: its SQL, its header, or a table that it reads
  */

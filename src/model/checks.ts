@@ -135,10 +135,7 @@ export function checksOfHeaders(tables: readonly Described[]): Check[] {
 /** How many checks one statement runs: it is planned on one thread, and its parts run on all threads. */
 const CHECKS_AT_ONCE = 16
 
-/**
- * Runs checks, many in one statement.
- * @param finished called after each statement with the name of its last check and its number of checks
- */
+/** Runs checks, many in one statement. @param finished gets the last name and the count of each statement */
 export async function runChecks(
   warehouse: Warehouse,
   checks: readonly Check[],
@@ -216,10 +213,7 @@ export async function recordChecks(
   await appendRows(warehouse, 'ops.checks', rows)
 }
 
-/**
- * SQL text that can be put into parentheses: without the last semicolon, and with a line break, so that a trailing
- * comment cannot swallow the closing one.
- */
+/** SQL for parentheses: no last semicolon, and a line break, so that no comment swallows the closing one. */
 export function withoutSemicolon(sql: string): string {
   return `${sql.trim().replace(/;$/, '')}\n`
 }

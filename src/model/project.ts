@@ -59,9 +59,8 @@ export interface OwnProject {
 }
 
 /**
- * Reads models and checks.
- * @param modelFolder holds staging/, core/ and marts/
- * @throws JobtideError when a header is incomplete, a model is not one select, or models read each other in a circle
+ * @param modelFolder holds staging/, core/ and marts/ @throws JobtideError for an incomplete header, a model that
+ * is not one select, or models that read each other in a circle
  */
 export async function readProject(
   warehouse: Warehouse,
@@ -155,11 +154,9 @@ export function withSchemas(sql: string, schemaOf: (name: string) => string | un
 }
 
 /**
- * The tables that selects read, by the SQL of each, in lower case; `main.` is dropped, other schemas stay as prefix.
- * Reads the syntax trees, because the engine's getTableNames silently finds nothing in `join … using`, and all in one
- * query: one by one they take as long as building a small warehouse.
- * @param refuse makes the error for SQL that is not exactly one select; `position` is that of the fault, from 0, if
- *   known
+ * The tables that selects read, by the SQL of each, in lower case; other schemas than `main` stay as prefix. Reads
+ * the syntax trees, because getTableNames finds nothing in `join … using`, all in one query: one by one they take as
+ * long as a small build. @param refuse makes the error for SQL that is not one select; `position` is from 0, if known
  */
 export async function readsOf<Select extends { readonly sql: string }>(
   warehouse: Warehouse,
@@ -209,10 +206,7 @@ interface ParsedSql {
 }
 type TreeNode = Readonly<Record<string, unknown>>
 
-/**
- * Adds the tables in a part of a syntax tree. The name of a CTE is not a table while the CTE is in scope: a CTE may
- * have the name of the table that it reads.
- */
+/** Adds the tables in a syntax tree. A CTE in scope is not a table; it may have the name of the table it reads. */
 function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, ctes, tables)
@@ -249,9 +243,7 @@ function defect(message: string): JobtideError {
 
 /**
  * Models in an order in which each comes after those that it reads, otherwise alphabetical.
- * @param existing tables that exist before any model runs
- * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is
- *   in use, or a circle of models
+ * @param refuse makes the error for an unknown table, a name that is in use, or a circle
  */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],

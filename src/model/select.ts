@@ -31,11 +31,8 @@ function withRead(nodes: readonly Node[], names: Iterable<string>): Set<string> 
 }
 
 /**
- * The names of the models that are selected, in the syntax of dbt: `name`, `+name`, `name+`, `path:models`,
- * `tier:detail`.
- * @param nodes in run order
- * @param words each one or several selectors, separated by blanks or commas; the result is their union
- * @throws ConfigError for a selector that names no model, with a proposal
+ * In the syntax of dbt: `name`, `+name`, `name+`, `path:models`, `tier:detail`. @param nodes in run order
+ * @param words each one or several selectors, separated by blanks or commas @throws ConfigError with a proposal
  */
 export function selectModels(
   nodes: readonly Node[],
@@ -68,10 +65,7 @@ export function selectModels(
   })
 }
 
-/**
- * The project if Spark builds the other models: the computed models and the models that they read. All others are
- * views, which are computed when read.
- */
+/** The project if Spark builds the rest: computed models and what they read are made, all others are views. */
 export function titlesOnly(project: Project): Project {
   const computed = project.nodes.flatMap((node) => (node.computed === null ? [] : node.name))
   const made = withRead(project.nodes, computed)
@@ -103,10 +97,7 @@ export async function askedOnly(warehouse: Warehouse, project: Project): Promise
   }
 }
 
-/**
- * Replaces missing tables of endpoints in a select with empty ones, for this session.
- * @returns their names
- */
+/** Gives this session empty tables for the missing ones of endpoints that a select reads. @returns their names */
 export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled[]> {
   const named = readModelFiles().filter(
     (model) => isOfEndpoints(model) && new RegExp(String.raw`\b${model.name}\b`, 'i').test(sql),

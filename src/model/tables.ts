@@ -15,10 +15,7 @@ const MODEL_MARK = ' Model: '
 /** A regular expression of the engine for the end of the comment on such a table. */
 export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9_]+[.]sql$`
 
-/**
- * Drops every table and view that a build made from a model, whether the model still exists or not.
- * @param own only those of these models of the user's own
- */
+/** Drops what builds made from models, also from those whose file is gone. @param own only those of the user's own */
 export async function dropBuiltTables(
   warehouse: Warehouse,
   own?: readonly string[],
@@ -37,11 +34,7 @@ export async function dropBuiltTables(
   }
 }
 
-/**
- * Refuses to replace a table or view that no build made and that has the name of a model. Call it after
- * `dropBuiltTables`.
- * @throws ConfigError naming the table or view
- */
+/** Call it after `dropBuiltTables`. @throws ConfigError for a foreign table or view with the name of a model */
 export async function refuseForeignTables(
   warehouse: Warehouse,
   reserved: ReadonlySet<string>,
@@ -61,10 +54,7 @@ export async function refuseForeignTables(
   )
 }
 
-/**
- * Creates the table or view of a model.
- * @returns its rows; null for a view, which stores none
- */
+/** @returns the rows of the table; null for a view, which stores none */
 export async function createModelTable(
   warehouse: Warehouse,
   node: ProjectNode,
@@ -81,8 +71,7 @@ export async function createModelTable(
 }
 
 /**
- * Reads a view over answers as a publish does, because answers can have any length and a passed build must be
- * publishable.
+ * Reads a view as a publish does: answers can have any length, and a passed build must be publishable.
  * @throws StorageError if there is not enough memory
  */
 export async function proveReadable(
@@ -93,10 +82,7 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-/**
- * @throws OwnSqlError or JobtideError if the header and the select of a model name different columns, or if snapshots
- * could not hold a column of a model of the user's own
- */
+/** @throws OwnSqlError or JobtideError if header and select name different columns, or snapshots could not hold one */
 export async function refuseOtherColumns(
   warehouse: Warehouse,
   nodes: readonly ProjectNode[],

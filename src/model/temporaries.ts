@@ -88,7 +88,7 @@ export class Temporaries {
   }
 
   /**
-   * Replaces rows of a table, and writes only the differences, so that the write-ahead log and the commit stay small.
+   * Replaces rows of a table by writing the differences: the write-ahead log stays small.
    * @param key the column whose values in the changed rows are returned; null for none
    */
   async writeDifference(

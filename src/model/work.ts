@@ -11,10 +11,7 @@ export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project
   readonly clock: Clock
-  /**
-   * Called when steps are finished, with the name of the last one, their number, and the rows that they wrote and
-   * deleted.
-   */
+  /** Called when `steps` are finished; `name` is the last one, `rowsChanged` what they wrote and deleted. */
   readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
 }
 

@@ -34,11 +34,7 @@ export interface CollectPlan {
   readonly price: PriceRange
 }
 
-/**
- * Plans what is due.
- * @param declared the endpoint: which requests have pages, and the possible price of one
- * @param nowMs milliseconds since 1970 UTC
- */
+/** @param declared its endpoint @param nowMs milliseconds since 1970 UTC */
 export function planCollection(
   { endpoint, lookups, refreshMs, pages, repeatsRefused }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,

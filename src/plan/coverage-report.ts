@@ -57,10 +57,7 @@ export interface OrganizationCoverage {
   readonly from: number | null
   /** Up to when all event types are covered, apart from gaps; null if one of them was never read. */
   readonly watermark: number | null
-  /**
-   * The time up to which answers with events cover it, at most the watermark; null if no answer ever had an event. The
-   * time since then was answered without events, and is requested again.
-   */
+  /** Up to when answers with events cover it; null for none. Later, empty time is requested again. */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, including repeats, by the journal's headers. */
@@ -84,8 +81,7 @@ export interface CoverageReport {
 }
 
 /**
- * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever requested, with these filters
- * or without: each since its first read, for its requested event types.
+ * Without `wanted`: all that were ever requested with these filters, since the first read of each.
  * @param nowMs milliseconds since 1970 UTC, by the service's clock
  */
 export function coverageReport(
@@ -117,10 +113,7 @@ function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
   }
 }
 
-/**
- * Reports on everything that was ever requested, each question separately: an organisation has a row for each of its
- * questions.
- */
+/** Reports on all that was ever requested: an organisation has a row for each of its questions. */
 export function coverageOfAll(history: PlanHistory, nowMs: number): CoverageReport {
   const reports = [undefined, ...[...history.filtered.values()].map(({ filters }) => filters)].map(
     (filters) => coverageReport(null, history, nowMs, filters),
@@ -143,10 +136,7 @@ export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
   return watermark !== null && events === 0
 }
 
-/**
- * The time that no interval covers between `from` (null: the beginning) and `to`, oldest first.
- * @param covered sorted, without overlaps
- */
+/** @param covered sorted, without overlaps @param from null: the beginning */
 export function unreadBetween(
   covered: readonly CoveredInterval[],
   from: number | null,

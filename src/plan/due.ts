@@ -9,10 +9,7 @@ export interface Schedule {
   readonly timezone: string
 }
 
-/**
- * The last time the schedule was due, at `nowMs` or before; null if it never was. A time that a zone skips in spring is
- * due at the end of the gap; one that comes twice in autumn is due once.
- */
+/** Null for never. A time that a zone skips in spring is due after the gap; one that comes twice, once. */
 export function lastDue(schedule: Schedule, nowMs: number): number | null {
   // croner looks back from a time in whole seconds, and excludes it.
   const reference = (Math.floor(nowMs / SECOND) + 1) * SECOND

@@ -14,10 +14,7 @@ const UNKNOWN_RATE = 0.2
 // Lists mix banks with start-ups: a fifth of an event says as much about an organisation as the rest of its list does.
 const TYPICAL_EVENTS = 0.2
 
-/**
- * The expected events a day of an organisation in this list: its own rate, mixed with a little of the list's typical
- * rate, which stands alone if the organisation was never read.
- */
+/** Events a day: the organisation's own rate, mixed with a little of the list's, which stands for the unread. */
 export function ratesOf(
   list: readonly (Sightings | undefined)[],
 ): (seen: Sightings | undefined) => number {
@@ -73,10 +70,7 @@ export interface BillRange {
 export const FEWEST_RUNS = 5
 const MOST_RUNS = 19
 
-/**
- * The range of a bill; null while too few runs of the pipeline had a forecast.
- * @param runs in the order of the journal
- */
+/** Null while too few runs of the pipeline had a forecast. @param runs in the order of the journal */
 export function billRange(
   expectedCredits: number,
   runs: Iterable<RunHistory>,

@@ -37,10 +37,7 @@ export interface Judgement {
   readonly hint: string
   /** The run that it is about, if any. */
   readonly runId: string | null
-  /**
-   * Since when, milliseconds since 1970 UTC: together with `id` and `pipeline` it identifies the problem as long as it
-   * lasts.
-   */
+  /** Milliseconds since 1970 UTC; with `id` and `pipeline` it identifies the problem as long as it lasts. */
   readonly since: number
 }
 

@@ -47,9 +47,7 @@ const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 const PLACEHOLDER = /\breplace-me-\d+$/
 
 /**
- * Reads a list of organisations.
- * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
- * @param file name for messages
+ * @param bytes UTF-8, or UTF-16 with a byte order mark
  * @throws ConfigError that names file and line, if a line is unusable or no organisation is left
  */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
@@ -131,10 +129,7 @@ function withoutEdges(text: string): string {
   return from < 0 ? '' : characters.slice(from, last + 1).join('')
 }
 
-/**
- * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe that marks
- * text in Excel. Accents are normalised.
- */
+/** Without invisible characters at both ends, and Excel's apostrophe before text; accents are normalised. */
 function cleaned(cell: string): string {
   return withoutEdges(withoutEdges(cell).replace(/^'+(?=.)/, '')).normalize('NFC')
 }
@@ -146,21 +141,13 @@ export interface Row {
 
 const ONE_A_LINE = 'Write one organisation a line, or CSV with a header. Close every quote.'
 
-/**
- * The lines of a list that are not empty, including its header.
- * @param of what it lists, for messages
- * @param hint what to do if it cannot be read
- * @throws ConfigError that names the file
- */
+/** The lines that are not empty, with the header. @param of what it lists @throws ConfigError that names the file */
 export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
   refuseWorkbook(bytes, file)
   return parseRows(decodeText(bytes), file, of, hint, { delimiter: DELIMITERS, comment: '#' })
 }
 
-/**
- * The lines of a table with a header: one delimiter throughout, and no comments.
- * @throws ConfigError that names the file
- */
+/** The lines of a table with a header: one delimiter throughout, no comments. @throws ConfigError */
 export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] {
   const text = decodeTable(bytes)
   const lines = text.split(/\r\n?|\n/)

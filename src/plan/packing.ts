@@ -17,10 +17,7 @@ export interface Parcel {
 }
 
 export interface PackingChoices {
-  /**
-   * Requests that one batch takes, each with an equal share of its events: 2 if two event types are requested one by
-   * one.
-   */
+  /** That one batch takes, its events shared equally: 2 if two event types are requested one by one. */
   readonly requests: number
   /** Requests in parallel, 1 or more: the number of batches to read in parallel. */
   readonly workers: number

@@ -107,11 +107,7 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
-/**
- * Parses the text of a pipeline file.
- * @param file name for messages
- * @throws ConfigError that names file, line and what is allowed, for all faults at once
- */
+/** @throws ConfigError that names file, line and what is allowed, for all faults at once */
 export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
   refuseLarge(written, file)
   const lines = new LineCounter()

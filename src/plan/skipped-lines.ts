@@ -35,11 +35,7 @@ export function skippedText({ list, lines }: SkippedLines): string {
 const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
-/**
- * Finds a list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
- * @returns null for none, else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are
- * left`
- */
+/** A list that lost 10 lines or more, and over a tenth of it, is not the intended one; null for none. */
 export function damageOf(
   skipped: readonly SkippedLines[],
 ): { readonly message: string; readonly hint: string } | null {

@@ -90,11 +90,7 @@ const LONGEST = 500
 const UNUSABLE = /[\p{Cc}\uFFFD]|^[=+#]/u
 const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}. Nothing was sent.`
 
-/**
- * Reads a list of people and ignores other columns.
- * @param file name for messages
- * @throws ConfigError that names file, line and column
- */
+/** Other columns are ignored. @throws ConfigError that names file, line and column */
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
   const heads = (header?.cells ?? []).map((head) => head.toLowerCase())

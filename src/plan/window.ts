@@ -85,9 +85,8 @@ function unconfirmedStart(
 }
 
 /**
- * The covered time of one event type, whatever other types were requested with it. Otherwise an old answer for `joined`
- * alone would leave a gap forever, although all three types were read since. Oldest first; adjacent intervals are
- * joined.
+ * The covered time of one event type, whatever was requested with it: an old answer for `joined` alone would
+ * leave a gap forever. Oldest first; adjacent intervals are joined.
  */
 export function coverageOf(
   type: EventType,

@@ -68,9 +68,8 @@ export async function readCurrentRecord(store: ObjectStore) {
 }
 
 /**
- * Makes `current/` show a snapshot: copies missing files, removes outdated ones, then records the state of `current/`
- * and the Delta logs.
- * @param syncLogs brings the logs up to date; takes what the record says of them, returns what they show then
+ * Copies missing files, removes outdated ones, then records the state of `current/` and the Delta logs.
+ * @param syncLogs takes what the record says of the logs, returns what they show then
  * @param again copies every file, whatever is there
  */
 export async function updateCurrent(

@@ -149,11 +149,8 @@ export interface LogSource extends ObjectSource {
 }
 
 /**
- * Reads a table's log; its state is {@link emptyLog} when there is none.
- * @param listed its keys; listed here unless given
- * @returns also the version of the newest checkpoint, null when there is none
- * @throws DamagedLogError for a log that cannot be continued: a version is lost or unreadable, or another engine or
- * Jobtide 0.12 needs more protocol features than Jobtide knows
+ * @param listed its keys; listed here unless given @returns also the newest checkpoint, null for none
+ * @throws DamagedLogError when a version is lost or unreadable, or the log needs more than Jobtide knows
  */
 export async function readStoredLog(
   source: LogSource,
@@ -277,11 +274,9 @@ const CHECKPOINT_EVERY = 10
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
- * Changes of other engines to a log are undone, and a log that cannot be continued begins again, because the manifest
- * has all its content. The log of a table that is no longer published stays as it is. Repeatable, and safe while
- * another publisher runs.
- * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
+ * Adds one commit to each log that does not match the manifest, unless it shows a later snapshot. Changes of other
+ * engines are undone, and a log that cannot be continued begins again: the manifest has all its content. Repeatable,
+ * and safe while another publisher runs. @throws PublishError when a column has no type in the protocol
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
   const { manifest, known = {}, listed, signal } = options
@@ -351,10 +346,7 @@ async function commit(
   return applyActions(state, version, actions)
 }
 
-/**
- * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint. A store that keeps versions of
- * objects keeps those. No other process reads or writes the logs meanwhile.
- */
+/** Removes every version of the logs but the newest, which then stands in a checkpoint. No other process uses them. */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   await syncDeltaLogs(options)
   for (const { name } of options.manifest.tables) {
@@ -375,10 +367,7 @@ function hashOf({ files, schema, grain }: ManifestTable): string {
   )
 }
 
-/**
- * The actions of the next commit, in the order of their lines; null when the log shows this table as it is. The same facts give
- * the same actions, so that two publishers of one snapshot write the same bytes.
- */
+/** The next commit; null if the log shows this table. Two publishers of one snapshot write the same bytes. */
 export function planCommit(
   state: LogState,
   manifest: Manifest,
@@ -421,10 +410,7 @@ function tableId(table: string, snapshotId: string): string {
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
-/**
- * Removes files that the log has but the manifest has not; adds those that it lacks, or that it lists with another size
- * or count of rows.
- */
+/** Removes files that the manifest lacks; adds those that the log lacks, or has with another size or count of rows. */
 function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
   // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
   const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
@@ -469,10 +455,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   'TIMESTAMP WITH TIME ZONE': 'timestamp',
 }
 
-/**
- * The `schemaString` of a table. Every column is nullable: the protocol cannot add one that is not.
- * @throws PublishError for a column whose type the Delta protocol does not have
- */
+/** Every column is nullable: the protocol cannot add one that is not. @throws PublishError for an unknown type */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {
   const fields = table.schema.map(({ name, type, comment }) => {
     const word = deltaType(type)

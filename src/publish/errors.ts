@@ -18,9 +18,7 @@ export class PublishError extends JobtideError {
   }
 }
 
-/**
- * A publish that later runs cannot fix: the operator has to decide, or to use another version. Nothing was uploaded.
- */
+/** Later runs cannot fix it: the operator decides, or uses another version. Nothing was uploaded. */
 export class RefusedError extends PublishError {}
 
 /** Has a format that this version does not know: nothing was changed, and the version that wrote it still works. */

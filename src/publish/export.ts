@@ -75,10 +75,8 @@ export interface PublishStep extends Step {
 }
 
 /**
- * Exports every table, in the transaction that is open.
  * @param before the snapshot that readers see, where its files are kept
  * @param sizes the objects of the store below `tables/`: key → bytes
- * @param versions that write now
  * @returns the tables as a manifest has them, and which of their files are not in the store
  */
 export async function exportTables(
@@ -246,10 +244,7 @@ interface CopyResult {
   readonly column_statistics: MapEntries<MapEntries<string>>
 }
 
-/**
- * Writes rows to `path`, in the order of their key. No rows give a file without rows, so that its columns can be read.
- * @param source its `from` is SQL after `select <columns>`
- */
+/** Writes rows to `path`, in the order of their key. @param source its `from` is SQL after `select <columns>` */
 export async function writeParquet(
   warehouse: Warehouse,
   source: {
@@ -316,9 +311,8 @@ type PublishedColumn = ManifestTable['schema'][number]
 export type PublishedColumns = ReturnType<typeof publishedColumns>
 
 /**
- * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
- * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
- *   cannot hold exactly, or whose name is not plain
+ * The columns that go into snapshots. Known names keep their field ids; new ones get the next.
+ * @throws PublishError when the table, or a column it is sorted by, is missing, or Parquet cannot hold one exactly
  */
 export function publishedColumns(
   of: ReadonlyMap<string, readonly StoredColumn[]>,

@@ -39,12 +39,10 @@ export const NEWER_BACK =
 export const BOUGHT_AGAIN = 'What the older journal lacks is bought again, and no budget counts it.'
 
 /**
- * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of
- * this one, or knows of more erased people: a run that cannot publish spends nothing. Opening it has already shown that
- * it can be written.
- * @param credits charged or in doubt, of all runs of the journal here. The ledger of a journal only grows, so a journal
- * with fewer credits than the snapshot is an older copy, whose run would buy again what the newer one has
- * @throws PublishError also when pointer or manifest is missing, changed or not Jobtide's
+ * Refuses, before a run buys, a destination fed from another journal or a newer copy of this one, or that knows of
+ * more erased people: a run that cannot publish spends nothing.
+ * @param credits charged or in doubt, of all runs of the journal here. A ledger only grows, so with fewer credits than
+ * the snapshot it is an older copy, whose run would buy again what the newer one has
  */
 export async function checkDestination(
   store: ObjectStore,
@@ -80,8 +78,8 @@ export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices:
 }
 
 /**
- * Refuses another journal or an older suppression list, whatever they hold. Returns whether fewer rows are accepted,
- * because an operator who adopts a destination has seen the counts of both sides.
+ * Refuses another journal or an older suppression list, whatever they hold. Returns whether fewer rows are
+ * accepted: an operator who adopts a destination has seen the counts of both sides.
  */
 function canReplace(
   before: StoredManifest,
@@ -183,9 +181,8 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
 }
 
 /**
- * Refuses a snapshot without tables or columns that readers have, or with a column of another type. If another version
- * wrote the snapshot, the change is an upgrade and only a warning: CHANGELOG.md names what it renamed.
- * @throws PublishError
+ * Refuses removed columns and changed types. Of another version they are an upgrade, and a warning: CHANGELOG.md
+ * names what it renamed. @throws PublishError
  */
 export function refuseSchemaChange(
   before: StoredManifest,

@@ -70,10 +70,7 @@ const tableSchema = z
         z.object({
           name: z.string(),
           rows: z.int().nonnegative(),
-          /**
-           * For rows that Spark wrote: independent of their order. Null for DuckDB, where the same rows give the same
-           * bytes.
-           */
+          /** Of rows that Spark wrote, in any order. Null for DuckDB: the same rows give the same bytes. */
           fingerprint: z.string().nullable(),
         }),
       )
@@ -362,10 +359,7 @@ export async function readPointer(store: ObjectStore) {
   return { pointer: parsePointer(stored.bytes, store.urlOf(POINTER_KEY)), version: stored.version }
 }
 
-/**
- * Reads the snapshot that `latest.json` points to; null when nothing was published yet.
- * @throws PublishError when pointer or manifest is missing, changed or not Jobtide's
- */
+/** The snapshot that `latest.json` names; null for none. @throws PublishError when part of it is missing or changed */
 export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
   const found = await readPointer(store)
   if (found === null) return null
@@ -395,8 +389,7 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
 }
 
 /**
- * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. Garbage collection may have deleted some.
- * @param parse reads it whole or in outline
+ * The manifests of these snapshots that are there and readable, by id, with the SHA-256 of their bytes.
  * @param onWrong takes the fault of a file that is not the manifest of its snapshot. Default: it is thrown
  */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id' | 'previous'>>(

@@ -92,9 +92,8 @@ export interface PublishReport extends SnapshotTotals {
 }
 
 /**
- * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
- * @throws PublishError when the store refuses, a table cannot be published, readers could be hurt by a change of columns, or
- *   another publisher was first
+ * The warehouse may be open for reading only; it must not be in a transaction.
+ * @throws PublishError when the store, a type, a change of columns or another publisher refuses it
  * @throws RefusedError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
  */
@@ -235,10 +234,7 @@ const CHECKS_SQL = `
 
 const NOTHING_PUBLISHED = 'Nothing was published. Readers see what they saw.'
 
-/**
- * The last build's report about its tables; null when nothing was ever built.
- * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
- */
+/** The last build's report; null for no build. @throws JobtideError with exit code 6 when a check failed */
 export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks']> {
   type Row = NonNullable<Manifest['checks']> & {
     readonly failed: string | null

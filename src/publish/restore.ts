@@ -40,9 +40,8 @@ export interface RestoreOptions {
 export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
 
 /**
- * Proves a snapshot before anything is made from it, as `verify` does; findings about objects next to it are left out.
- * @throws DamagedSnapshotError naming the first findings
- * @throws PublishError when there is no such snapshot, or the store refuses
+ * Proves a snapshot as `verify` does, without what is found next to it.
+ * @throws DamagedSnapshotError naming the first findings; PublishError when there is no such snapshot
  */
 export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOptions['snapshot']> {
   const { store } = options
@@ -65,9 +64,8 @@ export function refuseExisting(path: string): void {
 }
 
 /**
- * Makes a warehouse from a snapshot.
- * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot
- * @throws DamagedSnapshotError when an object is not what the manifest says
+ * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot;
+ * DamagedSnapshotError when an object is not what the manifest says
  */
 export async function restoreSnapshot(options: RestoreOptions) {
   const { path, scratchFolder, snapshot } = options

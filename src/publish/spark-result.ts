@@ -76,8 +76,7 @@ export interface ExpectedTable {
 }
 
 /**
- * The table of a manifest that a job made. A partition whose rows are those of the snapshot before keeps its files.
- * @param isThere whether a file of the snapshot before is still in the destination
+ * The table of a manifest that a job made. A partition whose rows did not change keeps its files.
  * @throws PublishError when it names a file that it did not write, or counts that cannot be
  */
 export function sparkTable(

@@ -31,10 +31,7 @@ import {
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/**
- * The kind of fault. `format`: an older format, whose other parts are not examined. The next publish fixes `delta` and
- * `current`.
- */
+/** `format`: an older format, examined no further. The next publish fixes `delta` and `current`. */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')
@@ -67,9 +64,8 @@ export interface VerifyReport extends SnapshotTotals {
 }
 
 /**
- * Verifies one snapshot.
- * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
- * @throws NewerFormatError for a destination of a newer version
+ * @throws PublishError when there is no such snapshot, it is swept away meanwhile, or the store refuses;
+ * NewerFormatError for a destination of a newer version
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
   const { store } = options
@@ -100,10 +96,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
   return { snapshotId, destination, ...totals, manifest, copiedFrom, findings }
 }
 
-/**
- * Reads pointer and manifests, and compares each with the one that names its hash: the pointer names the newest, each
- * manifest the one before. Faults are reported; there is no subject when there is no manifest to continue with.
- */
+/** Compares each manifest with what names its hash: the pointer names the newest, each manifest the one before. */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
   // The pointer first, because its target existed before it.
   const stored = await store.get(POINTER_KEY)

@@ -38,9 +38,7 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 /**
- * Replaces `path` with `content`: temporary file in the same folder, fsync, rename, fsync of the folder.
- * Creates missing folders.
- * @param mode as of placeFileAtomic
+ * Replaces `path`: temporary file in the same folder, fsync, rename, fsync of the folder. Makes missing folders.
  * @throws StorageError when the disk refuses
  */
 export function writeFileAtomic(path: string, content: FileContent, mode?: number): void {
@@ -61,11 +59,7 @@ export function createFile(path: string, content: FileContent, mode?: number): v
   placeFileAtomic(path, content, place, mode)
 }
 
-/**
- * Gives a file a second name if that is free.
- * @returns whether it was
- * @throws StorageError if the file system has no hard links
- */
+/** Gives a file a second name; false if that is taken. @throws StorageError if the file system has no hard links */
 export function linkOnce(file: string, path: string): boolean {
   try {
     linkSync(file, path)
@@ -85,11 +79,7 @@ export function linkOnce(file: string, path: string): boolean {
   }
 }
 
-/**
- * As writeFileAtomic, but `place` gives the temporary file its name.
- * @param mode of the new file, before the umask
- * @returns what `place` returns
- */
+/** As writeFileAtomic, but `place` gives the temporary file its name. @param mode of the new file, before the umask */
 export function placeFileAtomic<T>(
   path: string,
   content: FileContent,
@@ -129,10 +119,7 @@ function piecesOf(content: FileContent): Iterable<Uint8Array> {
   return content instanceof Uint8Array ? [content] : content
 }
 
-/**
- * Creates a missing folder so that its name survives a power cut.
- * @param modes of new folders; null: as the process's umask says
- */
+/** Its name survives a power cut. @param modes of new folders; null: as the process's umask says */
 export function makeFolder(folder: string, modes: FileModes | null = null): void {
   const first = makeFolders(folder)
   if (first === null) return
@@ -143,9 +130,8 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
 }
 
 /**
- * Creates a folder and its missing parents. Node's own `recursive` loops forever in an existing folder that accepts no new
- * one, such as /proc or a mount whose source was removed. @returns the outermost folder created; null for none
- * @throws Error of the operating system
+ * Node's own `recursive` loops forever in a folder that accepts no new one, such as /proc.
+ * @returns the outermost folder created; null for none
  */
 export function makeFolders(folder: string): string | null {
   if (isFolder(folder)) return null

@@ -6,10 +6,7 @@ import { EventEmitter, once, setMaxListeners } from 'node:events'
 export class Condition {
   readonly #changes = new EventEmitter().setMaxListeners(0)
 
-  /**
-   * Resolves at the next notifyAll().
-   * @throws the signal's reason when it aborts first
-   */
+  /** Resolves at the next notifyAll(). @throws the signal's reason when it aborts first */
   async wait(signal: AbortSignal): Promise<void> {
     setMaxListeners(0, signal)
     await once(this.#changes, 'change', { signal }).catch(() => signal.throwIfAborted())

@@ -45,11 +45,8 @@ export function writersOf(
 }
 
 /**
- * Refuses a file that this account, root included, cannot trust.
- * @param about the file, for messages
- * @param risk what a writer of it could do
+ * Refuses a file that this account, root included, cannot trust. @param risk what a writer of it could do
  * @returns whether a group may write it
- * @throws ConfigError if it belongs to another account, or every account may write it
  */
 export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
   const uid = process.getuid?.()
@@ -83,10 +80,7 @@ export function usersModes(): FileModes | null {
   return { file: 0o666 & ~usersUmask, folder: 0o777 & ~usersUmask }
 }
 
-/**
- * Makes a folder private, and revokes what {@link openToReaders} granted. A folder of another owner stays unchanged,
- * and so does one on a file system without modes.
- */
+/** Revokes what {@link openToReaders} granted. A folder of another owner, or without modes, stays unchanged. */
 export function makeFolderPrivate(folder: string): void {
   const { mode, uid, gid } = statSync(folder)
   const forOthers = mode & NOT_FOR_OTHERS

@@ -47,9 +47,8 @@ export function postgresAddressFault(text: string): string | null {
 }
 
 /**
- * Reads an address: what it does not say, the variables of `psql` do.
- * @param text an address without a password, or `${NAME_URL}`, whose value may have one
- * @throws ConfigError, which repeats no part of the address
+ * What the text does not say, the variables of `psql` do. It is an address without a password, or `${NAME_URL}`,
+ * whose value may have one. @throws ConfigError, which repeats no part of the address
  */
 export function postgresAddress(text: string, environment: Environment): PostgresAddress {
   const fault = postgresAddressFault(text)

@@ -6,9 +6,8 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 
 /**
- * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits. Two of the same millisecond sort
- * in no particular order.
- * @param random the 16 bytes to take the random part from (5 bits of each are used); tests pass fixed ones
+ * A ULID: 48 bits of `epochMs`, since 1970 UTC, then 80 random bits. Two of one millisecond have no order.
+ * @param random 16 bytes, 5 bits of each are used; tests pass fixed ones
  */
 export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
   let time = ''

@@ -9,10 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/**
- * Schemas of the tables for analysts: those for everyday use in `main`, details, and tables of endpoints. No two tables
- * share a name.
- */
+/** Schemas of the tables for analysts. No two tables share a name. */
 export type Tier = 'main' | 'detail' | 'service'
 export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
 /** All of them in SQL, after `schema_name in`. */
@@ -37,18 +34,13 @@ export interface TableDefinition {
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
-  /**
-   * Rows of a row group in snapshots, if a row can have many kilobytes, because writers and readers hold a whole row
-   * group.
-   */
+  /** If a row can have many kilobytes: writers and readers hold a whole row group of a snapshot. */
   readonly rowGroupRows?: number
   /** A view stores no rows: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
   /** Default: `main`. */
   readonly schema?: Tier | 'core'
-  /**
-   * The endpoints whose answers fill it: it exists from the first answer of one of them on. Default: it always exists.
-   */
+  /** It exists from the first answer of one of these endpoints on. Default: it always exists. */
   readonly endpoints?: readonly string[]
 }
 
@@ -148,10 +140,7 @@ export const SHIPPED_MODELS = join(sqlFolder, 'models')
 /** Its models, cached, because builds and publishes ask for them and reading takes 15 ms. */
 let shipped: readonly ModelFile[] | undefined
 
-/**
- * Reads every model below `folder` (default: the models that ship with Jobtide), in file order, not in run order.
- * @throws JobtideError that names file and header line if a header is incomplete
- */
+/** Reads every model below `folder`, in file order. @throws JobtideError naming file and line of a wrong header */
 export function readModelFiles(folder: string = SHIPPED_MODELS): readonly ModelFile[] {
   const read = () => LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
   return folder === SHIPPED_MODELS ? (shipped ??= read()) : read()
@@ -172,10 +161,7 @@ export function schemasOfModels(): ReadonlyMap<string, string> {
   return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
 }
 
-/**
- * Coverage ends later with every run, so a night without news would still change a snapshot. The manifest summarises
- * coverage, and organization_observation has it by month.
- */
+/** Their end moves with every run, so a night without news would change a snapshot; the manifest summarises it. */
 export const CHANGES_WITH_EVERY_RUN = ['organization_coverage', 'organization_filters']
 
 /** Every table that a snapshot holds: the loaded ones, then the models in `marts/`. */

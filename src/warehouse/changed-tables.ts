@@ -23,10 +23,7 @@ export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }
 
-/**
- * Records that rows of a table were deleted or inserted, or may have been.
- * @param rows SQL for `from`: these rows before and after; null: any row may have changed
- */
+/** Records that rows changed. @param rows SQL for `from`: before and after; null: any row may have changed */
 export async function noteChange(
   warehouse: Warehouse,
   { name, partitionByYearOf }: Pick<TableDefinition, 'name' | 'partitionByYearOf'>,
@@ -41,10 +38,7 @@ export async function noteChange(
   )
 }
 
-/**
- * Records in which years rows of some tables changed.
- * @param changes by table the years, null for rows without one; null in place of a list: rows of any year
- */
+/** @param changes by table the years, null for rows without one; null in place of a list: rows of any year */
 export async function noteChangedYears(
   warehouse: Warehouse,
   changes: ReadonlyMap<string, readonly (number | null)[] | null>,

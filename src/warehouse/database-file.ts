@@ -39,8 +39,7 @@ export function removeDatabase(path: string): void {
 }
 
 /**
- * Renames a finished database file, closed and without a log, to `path`. The rename atomically replaces an older file,
- * and is durable.
+ * Replaces `path` by a finished file, closed and without a log; atomic and durable.
  * @throws StorageError if the disk refuses: then the old file is still there
  */
 export async function replaceDatabase(path: string, finished: string): Promise<void> {

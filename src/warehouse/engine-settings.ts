@@ -47,9 +47,8 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
 const OF_THIS_PROCESS = randomUUID()
 
 /**
- * The folder for data that does not fit into memory: next to the database file and as private, where the next writer
- * finds the files of killed processes; removed on close. By default the engine uses one folder for all processes that
- * read a file, and they damage each other's files.
+ * Next to the database file and as private; the next writer removes what killed processes left. By default all
+ * processes that read a file share one folder, and damage each other's files.
  */
 export function spillFolderOf(path: string): string {
   const isBeside = path !== ':memory:' && isWritable(dirname(path))
@@ -101,10 +100,7 @@ const SMALLEST_SHARE = 64 * MIB
 // At half, a run of 131,811 events of 39,163 organisations took 738 to 827 of 800 MB.
 const LARGEST_PART = 0.45
 
-/**
- * The engine's memory limit in bytes: 45 % of what the process may take, or less if that leaves too little for the
- * rest. DuckDB's own default is 80 %. It is a ceiling: memory is allocated only when rows need it.
- */
+/** A ceiling in bytes: 45 % of what the process may take, or less if that leaves too little for the rest. */
 function shareOfEngine(): number {
   const memory = memoryOfProcess()
   return Math.max(SMALLEST_SHARE, Math.min(memory * LARGEST_PART, memory - OUTSIDE_ENGINE))

@@ -58,9 +58,8 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows to erase. If there are any, the next build is a full refresh, and until then a check counts as
- * failed, so that half-erased tables are not published.
- * @returns how many rows, by table
+ * Then the next build is a full refresh, and until then a check counts as failed, so that half-erased tables
+ * are not published. @returns how many rows, by table
  */
 export async function deleteErasable(
   warehouse: Warehouse,
@@ -85,9 +84,8 @@ export async function deleteErasable(
 }
 
 /**
- * Copies the content of a database to a new file that replaces it, so that nothing is left of deleted rows.
- * @throws LockedError if another program has the file open
- * @throws ConfigError if a table of the user's own cannot be copied: then the old file is still there
+ * Copies a database to a new file, so that nothing is left of deleted rows. @throws LockedError if another program
+ * has it open; ConfigError if a table of the user's own cannot be copied: then the old file is still there
  */
 export async function compactDatabase(path: string): Promise<void> {
   const fresh = `${path}.erased`
@@ -115,10 +113,7 @@ export async function compactDatabase(path: string): Promise<void> {
   }
 }
 
-/**
- * If the oldest versions of an event are erased, dates it by the first sighting of the remaining ones, as a replay
- * does.
- */
+/** If the oldest versions of an event are erased, the remaining ones date it, as in a replay. */
 async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): Promise<void> {
   const isOld = isOldSql(eventsBefore)
   await warehouse.run(
@@ -147,10 +142,7 @@ export async function defineMacros(warehouse: Warehouse): Promise<void> {
   await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
 }
 
-/**
- * Records the watch-list entries that may mean an erased person. Runs while the events are still there, because they
- * show the names, pages and handles of people.
- */
+/** Runs while the events are still there: they show the names, pages and handles of erased people. */
 async function findErasedEntries(warehouse: Warehouse): Promise<void> {
   await defineMacros(warehouse)
   await warehouse.run(

@@ -40,11 +40,7 @@ const TABLES = `select c.table_name as name, any_value(coalesce(t.comment, v.com
   where c.database_name = current_database() and c.schema_name in ${IN_TIERS} and not c.internal
   group by c.table_name order by c.table_name`
 
-/**
- * The tables for analysts, by name.
- * @param names of those that are wanted; null: all
- * @throws ConfigError for one that is not there
- */
+/** @param names of those that are wanted; null: all @throws ConfigError for one that is not there */
 export async function tablesToExport(
   warehouse: Warehouse,
   names: readonly string[] | null,
@@ -123,10 +119,7 @@ export async function writeCsv(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
 }
 
-/**
- * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
- * quoted
- */
+/** SQL of DuckDB and PostgreSQL. @param place the table, quoted */
 export function commentsOn(
   place: string,
   { comment, columns }: { comment: string | null; columns: readonly Commented[] },
@@ -154,10 +147,8 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
   parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
 /**
- * Writes tables to the folder `to`.
  * @param names of tables for analysts; null: all
  * @throws ConfigError for a table that is not there, or when `to` is something that no export made
- * @throws StorageError when the disk refuses
  */
 export async function exportTables(
   warehouse: Warehouse,

@@ -21,11 +21,7 @@ const NO_TABLE =
 const NO_COLUMN =
   /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
 
-/**
- * The correction of a refused statement, in one sentence; null if it names nothing that was renamed.
- * @param message the engine's message
- * @param sql the statement
- */
+/** The correction of a refused statement, in one sentence; null if it names nothing that was renamed. */
 export function renamedHint(message: string, sql: string): string | null {
   const [, table = '', known = ''] = NO_TABLE.exec(message) ?? []
   const instead = TABLES[(table || known).toLowerCase()]

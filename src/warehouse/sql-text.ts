@@ -12,8 +12,8 @@ export function quoteText(text: string): string {
 }
 
 /**
- * Quotes the path of one file for `read_parquet` and the like, which treat it as a pattern. A path with a backslash
- * stays unchanged: no pattern can express it, and DuckDB reads a pattern without a match literally.
+ * Quotes one path for `read_parquet` and the like, which treat it as a pattern. None can express a backslash,
+ * but DuckDB reads a pattern without a match literally.
  */
 export function quotePath(path: string): string {
   return quoteText(path.includes('\\') ? path : path.replaceAll(/[*?[]/g, '[$&]'))

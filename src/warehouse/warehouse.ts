@@ -44,11 +44,9 @@ const WAIT_FOR_READERS_MS = 5_000
 const LOOK_EVERY_MS = 50
 
 /**
- * Opens a warehouse.
  * @throws ConfigError in `read` mode when there is no file
  * @throws LockedError when another process has the file open; in `write` mode for longer than 5 seconds
- * @throws WarehouseDamagedError when the file cannot be read
- * @throws StorageError when the disk refuses
+ * @throws WarehouseDamagedError when the file cannot be read; StorageError when the disk refuses
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const { path, mode } = options
@@ -82,10 +80,8 @@ async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
 }
 
 /**
- * Inspects a warehouse before this version changes it, and refuses one that this version does not write. Opening it
- * reports all other faults of the file.
- * @param look called with the number of schema files that the warehouse does not have yet
- * @returns undefined if there is none, or it cannot be read
+ * Inspects a warehouse before this version changes it. Opening it reports all other faults of the file.
+ * @param look gets the number of schema files that it lacks @returns undefined if it is missing or unreadable
  * @throws JobtideError if a newer Jobtide made it
  */
 export async function lookBefore<T>(
@@ -160,9 +156,8 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
 }
 
 /**
- * Only opens a database file, for a lock: see process-lock.ts.
- * @returns a function that closes it
- * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
+ * For a lock: see process-lock.ts. @returns a function that closes the file
+ * @throws LockedError when another process has it open for writing, or at all if `mode` is `write`
  */
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
   try {
@@ -200,9 +195,7 @@ class OpenWarehouse {
     return (await this.#read(sql, parameters)).getRowObjectsJS() as Row[]
   }
 
-  /**
-   * Runs one statement and returns its single number: 0 for null or no row; for a change, the number of changed rows.
-   */
+  /** Returns the single number of one statement: 0 for null or no row; for a change, its rows. */
   async number(sql: string, parameters: SqlList = []): Promise<number> {
     return Number((await this.#read(sql, parameters)).getRowsJS()[0]?.[0] ?? 0)
   }
@@ -221,10 +214,7 @@ class OpenWarehouse {
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
 
-  /**
-   * Runs one statement that reads, for display, row by row. Closing the warehouse or another statement ends it.
-   * @throws NotOneReadingError for anything else
-   */
+  /** Runs one reading statement row by row, until the next statement. @throws NotOneReadingError for others */
   async stream(sql: string): Promise<RowStream> {
     const result = await this.#guard(() => streamReading(this.#connection, sql))
     return { columns: columnsOf(result), batches: this.#batchesOf(result) }
@@ -243,10 +233,7 @@ class OpenWarehouse {
     if (!this.#closed) this.#connection.interrupt()
   }
 
-  /**
-   * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
-   * their work repeatable and look again.
-   */
+  /** Everything in `work` or nothing; not nestable. If COMMIT fails, the work may have happened: look again. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.run('begin')
     try {
@@ -260,10 +247,7 @@ class OpenWarehouse {
     }
   }
 
-  /**
-   * Appends `columns` (name → values) to a table whose other columns are null.
-   * @throws TypeError for columns of different lengths or, if there are rows, one that the table does not have
-   */
+  /** Appends values by column; other columns are null. @throws TypeError for unequal lengths, or an unknown column */
   async append(
     table: string,
     columns: Readonly<Record<string, readonly SqlValue[]>>,
@@ -330,8 +314,7 @@ class OpenWarehouse {
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
 /**
- * Brings the fixed tables up to date, from numbered files that are applied once, in order, each in its own transaction.
- * A file must not change after it was applied: its checksum is kept and compared.
+ * Applies numbered files once, in order, each in its own transaction. An applied file must not change.
  * @throws JobtideError when the warehouse was made by a newer Jobtide, or an applied file has changed
  */
 export async function applySchema(warehouse: Warehouse, folder = SCHEMA_FOLDER): Promise<void> {

@@ -57,10 +57,7 @@ export interface PriceRange {
 }
 
 export interface EndpointAnswer {
-  /**
-   * `absent`: nothing has that name; `later`: the service could not say, and asked us to retry; `refused`: it says why
-   * it does not search.
-   */
+  /** `absent`: nothing has that name; `later`: ask again; `refused`: it says why it does not search. */
   readonly outcome: 'found' | 'absent' | 'later' | 'refused'
   /** Why it was refused, in the service's words. */
   readonly reason?: string
@@ -75,10 +72,7 @@ export interface EndpointAnswer {
   readonly price: PriceRange
 }
 
-/**
- * Reads one page of a list that says how many items or pages it has. Pages are numbered from 1.
- * @param items on this page
- */
+/** One page, from 1, of a list that says how many items or pages it has. @param items on this page */
 export function pageOfList(
   { page, itemsBefore }: AskedFor,
   items: number,
@@ -112,10 +106,7 @@ interface Shape<Found> {
   readonly isSearch?: true
   /** Whether the documented envelope lacks the charge: one that is not sent counts as the price. */
   readonly isChargeUnsaid?: true
-  /**
-   * The possible charge for "not found". An answer with another status than 200, or one that can be requested again, is
-   * free.
-   */
+  /** The possible charge for "not found". Another status than 200, or "ask again", is free. */
   readonly absent: PriceRange
   /** The error message for an answer that is neither. */
   readonly otherwise: string

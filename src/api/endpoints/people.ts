@@ -82,10 +82,7 @@ const named = z.looseObject({
 // Members that wrap filters or their values, but are not the name of a filter.
 const WRAPPERS = new Set(['data', 'filters', 'results', 'values', 'options', 'message'])
 
-/**
- * The values in an answer, in any of these shapes below the name of the filter: lists of texts, or of objects with a
- * value, label or name.
- */
+/** Finds, below the name of a filter, lists of texts, or of objects with a value, label or name. */
 export function filterValuesIn(json: unknown, filter = '', depth = 0): FilterValue[] {
   if (depth > DEEPEST || json === null || typeof json !== 'object') return []
   if (!Array.isArray(json)) {

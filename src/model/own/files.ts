@@ -55,10 +55,7 @@ export function holdsOwn(folder: string): boolean {
   )
 }
 
-/**
- * Reads the models, checks and lists in the folder of a project.
- * @throws ConfigError for a file that has a name that is taken, or that other accounts may write
- */
+/** @throws ConfigError for a file whose name is taken, or that other accounts may write */
 export function readOwnFiles(folder: string): OwnFiles {
   const hashes = new Map<string, string>()
   const shipped = shippedNames()

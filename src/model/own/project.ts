@@ -27,10 +27,9 @@ export function refuseOnSpark(own: number): void {
 }
 
 /**
- * The project with the user's own models and checks; from now on, computed models read the user's own lists.
+ * From now on, computed models read the user's own lists.
  * @param folder of the project; null: that of the last build; undefined: only the lists of that one, so that the
- *   tables that the last build made from its models are dropped
- * @throws ConfigError that names the wrong file, before anything is built
+ * tables of its models are dropped @throws ConfigError that names the wrong file, before anything is built
  */
 export async function withOwn(
   warehouse: Warehouse,

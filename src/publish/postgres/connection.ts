@@ -25,8 +25,7 @@ export interface Postgres {
 }
 
 /**
- * Connects for `work`; what is not committed by its end is undone, also where this process dies.
- * @param signal ends a copy on its way
+ * What `work` does not commit is undone, also if this process dies. @param signal ends a copy on its way
  * @throws PublishError, or LockedError, that says what the server or the way to it refused
  */
 export async function withPostgres<T>(

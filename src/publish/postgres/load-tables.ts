@@ -73,7 +73,6 @@ const LONGEST_NAME = 63
 const LONGEST_KEY = 2_000
 
 /**
- * Loads `tables`.
  * @throws RefusedError where a table of that name is not ours, or views keep one whose columns changed
  * @throws LockedError while another export loads the schema, or another session locks a table
  * @throws PublishError when the database refuses or cannot be reached; it stays as it was

@@ -53,8 +53,7 @@ const PLACE_TRIES = 5
 const NEW = { flag: 'wx' }
 
 /**
- * Opens the store in the absolute folder `root`; for writing, creates a missing one.
- * @param modes of what is written; null: as the process's umask says
+ * To write, creates a missing folder. @param modes of what is written; null: as the process's umask says
  * @throws PublishError when the folder cannot be made, or to read, is not there
  */
 export function openFolderStore(

@@ -75,8 +75,7 @@ export interface ObjectStore {
   /** As `put`, from another object of the store, which S3 does up to 5 GiB; nothing of it passes through here. */
   copy(from: string, to: string): Promise<void>
   /**
-   * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
-   * was ever stored there.
+   * Writes `bytes`, unlike any ever stored there, if the object is still `expected` (null: there is none).
    * @returns false when another writer was first
    */
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>

@@ -19,9 +19,8 @@ export function isFolderAddress(destination: string): boolean {
 }
 
 /**
- * Opens `s3://bucket/prefix` or a folder.
- * @throws ConfigError when destination or options are misspelt; nothing was sent then
- * @throws PublishError when it cannot be reached, made or written
+ * @throws ConfigError when destination or options are misspelt: nothing was sent; PublishError when it cannot be
+ * reached, made or written
  */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   const { clock, access, modes, s3 = {}, s3Endpoint: endpoint = s3.endpoint } = options
@@ -39,10 +38,7 @@ export function withoutSlash(address: string): string {
   return address.replace(/(?<=.)\/+$/, '')
 }
 
-/**
- * An s3:// address unchanged, a folder made absolute from `base`; null for anything else.
- * @throws ConfigError for an s3:// address that is misspelt
- */
+/** An s3:// address as it is, a folder made absolute from `base`; null for others. @throws ConfigError if misspelt */
 export function absoluteAddress(address: string, base: string): string | null {
   if (!isFolderAddress(address)) {
     parseS3Address(address)
@@ -56,10 +52,7 @@ const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 // Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 
-/**
- * Takes `s3://bucket/prefix` apart. @throws ConfigError when it is not such an address, or its prefix is not a plain
- * key
- */
+/** @throws ConfigError when it is no `s3://bucket/prefix`, or its prefix is not a plain key */
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names. Nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []

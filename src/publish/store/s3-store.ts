@@ -52,8 +52,7 @@ const PROBE_KEY = 'conditional-write-probe'
 const PROBES_AT_ONCE = 50
 
 /**
- * Opens a prefix of a bucket; to write, also proves that its conditional writes work. Credentials come from the SDK's own chain,
- * and so does the region; with an endpoint it defaults to us-east-1.
+ * To write, proves that conditional writes work. Credentials and region come from the SDK's own chain.
  * @throws PublishError when the destination cannot be reached or written, or ignores conditions
  */
 export async function openS3Store(
@@ -94,9 +93,8 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on a test object that the server honours conditional writes: many ignore the headers, and two publishers
-   * would overwrite each other silently. The object stays: credentials that may not delete would leave one for each
-   * run.
+   * Many servers ignore the headers of conditional writes: two publishers would overwrite each other silently.
+   * The test object stays: credentials that may not delete would leave one for each run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
@@ -416,10 +414,7 @@ class S3Store implements ObjectStore {
   }
 }
 
-/**
- * The reason why a conditional write failed. Lost: another writer won, 412, or 404 where the object vanished meanwhile.
- * Otherwise it met another one, 409, and perhaps both failed. @throws all other errors
- */
+/** Lost: another writer won (412), or the object vanished (404). Met another (409): perhaps both failed. */
 function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)
   if (status === 409) return 'met another'
