@@ -67,27 +67,17 @@ export class BadRequestError extends JobtideError {
 /** For what is never retried: the request, the key, the account or the address is wrong. @param url where it went */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
   if (status === 400) return new BadRequestError(serverMessage)
-  const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [
+  const [exitCode, what, hint] = REFUSALS[status] ?? [
     EXIT.usage,
     `unexpected answer ${status} from ${url}`,
     'Check that JOBTIDE_BASE_URL is the address of the job-change service. Nothing was charged for this request.',
   ]
-  const context = { status }
-  return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
-}
-
-type Refusal = readonly [exitCode: ExitCode, what: string, hint: string]
-
-function notInPlan(url: string): Refusal {
   const data = url.includes('/job-changes/') ? 'job changes' : new URL(url).pathname
-  return [
-    EXIT.refused,
-    `the plan of this API key does not include ${data} (403)`,
-    'Ask the provider to add this data to the plan, or use another key. Nothing was charged for this request.',
-  ]
+  const message = `${what.replace('{data}', data)}: ${shortened(serverMessage)}`
+  return new JobtideError(exitCode, message, { hint, context: { status } })
 }
 
-const REFUSALS: Readonly<Record<number, Refusal>> = {
+const REFUSALS: Readonly<Record<number, readonly [ExitCode, what: string, hint: string]>> = {
   401: [
     EXIT.refused,
     'the service refused the API key (401)',
@@ -97,6 +87,11 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
     EXIT.budget,
     'the service requires payment (402)',
     'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it continues where it stopped.',
+  ],
+  403: [
+    EXIT.refused,
+    'the plan of this API key does not include {data} (403)',
+    'Ask the provider to add this data to the plan, or use another key. Nothing was charged for this request.',
   ],
   // The shape of validation errors in most frameworks.
   422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],

@@ -32,12 +32,8 @@ export async function askForFree(
   signal: AbortSignal,
 ): Promise<FreeAnswer> {
   try {
-    const {
-      status,
-      headers,
-      body,
-      receivedAt: ours,
-    } = await transport.send(SEARCH_PATH, REFUSED, signal)
+    const answer = await transport.send(SEARCH_PATH, REFUSED, signal)
+    const { status, headers, body, receivedAt: ours } = answer
     const service = statedDate(headers)
     const times = service === null ? null : { service, ours }
     const isBusy = status === 429 || status === 503

@@ -8,10 +8,11 @@
  * answers again, and the others follow once it does.
  */
 
+import { once } from 'node:events'
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
-import { RateLimiter, ServiceQuota, rateLimitOf } from './rate-limits.ts'
+import { RateLimiter, ServiceQuota } from './rate-limits.ts'
 import type { RateReport } from './retry-after.ts'
 
 /**
@@ -75,8 +76,7 @@ export class Pacer {
   constructor(clock: Clock, requestsPerSecond: number | null, maxWaitMs: number) {
     this.#clock = clock
     this.#maxWaitMs = maxWaitMs
-    this.#limiter =
-      requestsPerSecond === null ? null : new RateLimiter(rateLimitOf(requestsPerSecond))
+    this.#limiter = requestsPerSecond === null ? null : new RateLimiter(requestsPerSecond)
   }
 
   /** Each permit must be returned. @throws the signal's reason when it aborts first; WaitTooLongError */
@@ -167,12 +167,10 @@ export class Pacer {
     this.#wakeFirst = () => waking.abort()
     const stopListening = onAbort(signal, this.#wakeFirst)
     try {
-      if (ms === Number.POSITIVE_INFINITY) {
-        await new Promise<void>((resolve) => onAbort(waking.signal, resolve))
-        return
-      }
       // Timers count whole milliseconds. A wait that is rounded down would only wake up to sleep again.
-      await this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal)
+      await (ms === Number.POSITIVE_INFINITY
+        ? once(waking.signal, 'abort')
+        : this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal))
     } catch (error) {
       if (!waking.signal.aborted) throw error
     } finally {

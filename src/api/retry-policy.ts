@@ -180,10 +180,17 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
 }
 
+const JITTER_SHARE = 0.1
+const JITTER_CAP_MS = 2 * SECOND
+
 function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
   const { random, pausesInARow, maxWaitMs, outageMs, nowMs } = state
   const wantedMs = waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow)
-  const waitMs = withJitter(obeyedWait(wantedMs), random)
+  const obeyedMs = obeyedWait(wantedMs)
+  // The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day, because anything
+  // longer counts as a mistake.
+  const jitterMs = Math.min(obeyedMs * JITTER_SHARE, JITTER_CAP_MS) * random
+  const waitMs = Math.min(DAY, obeyedMs + jitterMs)
   const outage = outageMs >= maxWaitMs ? 'outage' : null
   const tooLong = waitMs > maxWaitMs ? 'long-wait' : outage
   const giveUp = isMistakenWait(wantedMs) ? 'mistaken-wait' : tooLong
@@ -194,13 +201,4 @@ function pauseAll(status: number, headers: Headers, state: RetryState): RetryDec
 function backoff({ previousWaitMs, random }: RetryState, capMs: number): number {
   const upper = Math.max(BACKOFF_BASE_MS, previousWaitMs * 3)
   return Math.min(capMs, BACKOFF_BASE_MS + random * (upper - BACKOFF_BASE_MS))
-}
-
-const JITTER_SHARE = 0.1
-const JITTER_CAP_MS = 2 * SECOND
-
-// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day, because anything
-// longer counts as a mistake.
-function withJitter(waitMs: number, random: number): number {
-  return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

@@ -45,7 +45,10 @@ export function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
   const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
-  if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
+  const day = text.slice(0, 10)
+  // Date.parse reads 30 February as 2 March.
+  const isMoved = () => new Date(Date.parse(day)).toISOString().slice(0, 10) !== day
+  if (Number.isNaN(at) || (Number(day.slice(8)) > 28 && isMoved())) {
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
   }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
@@ -53,11 +56,6 @@ export function instantOf(text: string): number | string {
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
   }
   return at
-}
-
-// Date.parse reads 30 February as 2 March.
-function isCalendarDay(day: string): boolean {
-  return Number(day.slice(8)) <= 28 || new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
 // A lone surrogate has no UTF-8 form and would become U+FFFD somewhere on its way, so it becomes that here. A leading

@@ -8,7 +8,7 @@ import { gunzip } from 'node:zlib'
 import type { Clock } from '../support/clock.ts'
 import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
-import { createScrubber, type Scrubber } from '../support/logger.ts'
+import { createScrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { onOneLine } from '../support/text.ts'
 import { MIB, SECOND } from '../support/units.ts'
@@ -89,6 +89,7 @@ export function createTransport(options: TransportOptions): Transport {
         origin,
         path: `${pathname}${search}`,
         signal: either,
+        method: body === null ? 'GET' : 'POST',
         headers: {
           authorization: `Bearer ${apiKey.reveal()}`,
           ...(body === null ? {} : { 'content-type': 'application/json' }),
@@ -96,43 +97,39 @@ export function createTransport(options: TransportOptions): Transport {
           'accept-encoding': 'gzip',
           'user-agent': options.userAgent ?? 'jobtide',
         },
-        ...(body === null
-          ? { method: 'GET' as const }
-          : { method: 'POST' as const, body: JSON.stringify(body) }),
+        body: body && JSON.stringify(body),
       })
       // undici ignores the abort signal while it waits for a proxy to answer CONNECT.
       const response = await untilAborted(answered, either)
       const { statusCode: status, headers } = response
       const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
       // An order to wait in the headers counts whatever happens to the body.
-      const words = await (isOrder(status) ? whole().catch(() => Buffer.alloc(0)) : whole())
+      const isOrder = status === 429 || status >= 500
+      const words = await (isOrder ? whole().catch(() => Buffer.alloc(0)) : whole())
       signal.throwIfAborted()
-      return { status, headers, body: withoutKey(words, scrubber), receivedAt: clock.now() }
+      // A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. latin1
+      // preserves every other byte.
+      const text = words.toString('latin1')
+      const clean = scrubber.scrub(text)
+      const cleaned = clean === text ? words : Buffer.from(clean, 'latin1')
+      return { status, headers, body: cleaned, receivedAt: clock.now() }
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (deadline.aborted) {
         throw new NoAnswerError(`no complete answer within ${deadlineMs / SECOND} s`, true, error)
       }
+      const clean = (reason: string) => scrubber.scrub(onOneLine(reason))
       const unreachable = whyUnreachable(error, baseUrl)
-      if (unreachable !== null) {
-        const { reason, obstacle } = unreachable
-        throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
-      }
+      if (unreachable !== null)
+        throw new NoAnswerError(clean(unreachable.reason), false, error, unreachable.obstacle)
       const code = systemCode(error) ?? ''
       const message = WORDS.get(code) ?? messageOf(error)
-      throw new NoAnswerError(
-        scrubber.scrub(onOneLine(`${message}${code === '' ? '' : ` (${code})`}`)),
-        code !== NEVER_SENT && !message.includes(BEFORE_TLS),
-        error,
-      )
+      const inDoubt = code !== NEVER_SENT && !message.includes(BEFORE_TLS)
+      throw new NoAnswerError(clean(code === '' ? message : `${message} (${code})`), inDoubt, error)
     }
   }
 
   return { send, close: () => agent.destroy() }
-}
-
-function isOrder(status: number): boolean {
-  return status === 429 || status >= 500
 }
 
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
@@ -143,12 +140,4 @@ async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
   }
   // Strict: a stream that ends early or fails its checksum throws instead of returning a part.
   return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
-}
-
-// A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. latin1
-// preserves every other byte.
-function withoutKey(body: Buffer, scrubber: Scrubber): Buffer {
-  const text = body.toString('latin1')
-  const clean = scrubber.scrub(text)
-  return clean === text ? body : Buffer.from(clean, 'latin1')
 }

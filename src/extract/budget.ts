@@ -44,19 +44,23 @@ interface Limit {
 /** No further page may be bought: the limit of the run or of the month is spent. */
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
-    const context = { limit, spent, per: month === null ? 'run' : 'month' }
+    const isRun = month === null
     const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
-    if (month === null) {
-      super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
-        hint: 'Finished batches are kept. Run the command again to continue with a new budget, or raise it with --credits.',
-        context,
-      })
-      return
-    }
-    const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
-    super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
-      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC). To continue now, raise it in the pipeline file.`,
-      context: { ...context, renews_at: renewsAt },
+    const budget = isRun
+      ? `run's budget of ${limit} credits`
+      : `budget of ${limit} credits for ${month}`
+    const renewsAt = isRun ? null : isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
+    const advice = isRun
+      ? 'Run the command again to continue with a new budget, or raise it with --credits.'
+      : `The monthly budget resets on ${renewsAt?.slice(0, 10)} (UTC). To continue now, raise it in the pipeline file.`
+    super(EXIT.budget, `the ${budget} is reached (${told})`, {
+      hint: `Finished batches are kept. ${advice}`,
+      context: {
+        limit,
+        spent,
+        per: isRun ? 'run' : 'month',
+        ...(isRun ? {} : { renews_at: renewsAt }),
+      },
     })
   }
 }

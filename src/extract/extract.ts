@@ -16,7 +16,7 @@ import {
   type BatchHistory,
 } from '../journal/batch-history.ts'
 import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
-import type { BatchRecord, OrganizationRef, PageReceived } from '../journal/records.ts'
+import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
@@ -129,11 +129,15 @@ class Extraction {
       try {
         const page = await this.#nextPage(history)
         if (page === null) return await this.#end(history, isContinued)
-        await this.#untilPayable(history)
+        // Waits until the remaining budget is expected to cover the batches that began before, and this one.
+        while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
         if (await limit.isTooWide(page)) return await this.#tooWide(history)
         const record = await this.#buyer.buy(batch, page)
         takeRecord(history, record)
-        this.#count(record)
+        if (record.events > 0) this.#pages += 1
+        this.#events += record.events
+        this.#report()
+        this.#progressed.notifyAll()
         if (history.drift.fault !== null)
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
@@ -169,11 +173,6 @@ class Extraction {
     return history.pages + 1
   }
 
-  /** Waits until the remaining budget is expected to cover the batches that began before, and this one. */
-  async #untilPayable(history: BatchHistory): Promise<void> {
-    while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
-  }
-
   #isPayable(history: BatchHistory): boolean {
     const { creditsLimit } = this.#options
     if (creditsLimit === null) return true
@@ -185,13 +184,6 @@ class Extraction {
     if (pages === 0) return true
     pages += pagesToBuy(history)
     return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
-  }
-
-  #count({ events }: PageReceived): void {
-    if (events > 0) this.#pages += 1
-    this.#events += events
-    this.#report()
-    this.#progressed.notifyAll()
   }
 
   async #tooWide(history: BatchHistory): Promise<void> {
@@ -236,22 +228,14 @@ class Extraction {
     await writer.append({ kind: 'organization_quarantined', ...quarantined })
   }
 
-  async #replace(
-    history: BatchHistory,
-    instead: readonly BatchRecord[],
-    reason: string,
-  ): Promise<void> {
+  async #replace(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {
     // The parts that replace a batch are read before other batches begin, the smallest first.
     for (const one of await this.#split(history, instead, reason)) {
       this.#enqueue(one, one.batch.batch_id.split('.').length)
     }
   }
 
-  async #split(
-    history: BatchHistory,
-    instead: readonly BatchRecord[],
-    reason: string,
-  ): Promise<BatchHistory[]> {
+  async #split(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {
     const { batch } = history
     await this.#options.writer.append(
       { kind: 'batch_split', ...this.#stamp(), batch_id: batch.batch_id, reason },

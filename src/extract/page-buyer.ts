@@ -42,15 +42,16 @@ export class PageBuyer {
   }
 
   /** @throws BadRequestError when the service refuses the request; JobtideError when the run must stop */
-  buy(batch: BatchRecord, page: number): Promise<PageReceived> {
-    return this.#get(batch, page, false)
+  buy(batch: BatchRecord, page: number, isFreeProbe = false): Promise<PageReceived> {
+    const body = requestBody(batch, page)
+    const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
+    const request = { batchId: batch.batch_id, page, body, ...price }
+    const question = { batch, page, isFreeProbe }
+    return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
   /** Asks for free whether the service accepts these companies of `batch`; null if it does not say. */
-  async accepts(
-    batch: BatchRecord,
-    organizations: readonly OrganizationRef[],
-  ): Promise<boolean | null> {
+  async accepts(batch: BatchRecord, organizations: readonly OrganizationRef[]) {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
     if (!(answer instanceof BadRequestError)) return answer.events === 0 ? true : null
     return isAboutCompany(answer.serverMessage) ? false : null
@@ -64,7 +65,7 @@ export class PageBuyer {
 
   async #probe(batch: BatchRecord, page: number): Promise<PageReceived | BadRequestError> {
     try {
-      return await this.#get(batch, page, true)
+      return await this.buy(batch, page, true)
     } catch (error) {
       if (error instanceof BadRequestError) return error
       throw error
@@ -80,14 +81,6 @@ export class PageBuyer {
       writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
     }
     return ids
-  }
-
-  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<PageReceived> {
-    const body = requestBody(batch, page)
-    const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
-    const request = { batchId: batch.batch_id, page, body, ...price }
-    const question = { batch, page, isFreeProbe }
-    return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
   #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {

@@ -19,7 +19,7 @@ import {
 } from '../api/retry-policy.ts'
 import { shortened } from '../api/schemas.ts'
 import { isoInstant } from '../support/clock.ts'
-import { JobtideError } from '../support/errors.ts'
+import { JobtideError, type ErrorDetails } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import type { BuyingOptions, ExtractOptions } from './options.ts'
 
@@ -182,11 +182,7 @@ export class Retries {
 
   // A failed trial says nothing about its page, with two exceptions: an unreadable answer, because more of them would
   // be paid for, and a service that was never reached, where there is nothing to probe.
-  #count(
-    failure: Failure,
-    outcome: Outcome,
-    { attempts, sentAt, isHalfOpen }: RequestOnItsWay,
-  ): void {
+  #count(failure: Failure, outcome: Outcome, { attempts, sentAt, isHalfOpen }: RequestOnItsWay) {
     const now = this.#options.clock.monotonic()
     this.#wasReached ||= outcome !== 'unreachable'
     this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
@@ -218,12 +214,8 @@ function giveUpError(
 ): JobtideError {
   const what = `page ${page} of batch ${batchId}`
   const words = wordsOf(failure)
-  const unavailable = (text: string, hint?: string) =>
-    new UnavailableError(
-      `${text}: ${statusAndWords(failure)}`,
-      null,
-      hint === undefined ? {} : { hint },
-    )
+  const unavailable = (text: string, details: ErrorDetails = {}) =>
+    new UnavailableError(`${text}: ${statusAndWords(failure)}`, null, details)
   switch (why) {
     case 'long-wait': {
       const text = `the service asks for no request before ${isoInstant(notBefore)}: ${words}`
@@ -242,12 +234,12 @@ function giveUpError(
     case 'unreadable':
       return unavailable(
         `the service answers with something that is not a page, the last time to ${what}`,
-        UNREADABLE_HINT,
+        { hint: UNREADABLE_HINT },
       )
     case 'page':
       return unavailable(
         `${what} failed in ${Math.max(attempts.attempts, attempts.billable)} attempts${others ? ', while other requests were answered' : ''}`,
-        PAGE_HINT,
+        { hint: PAGE_HINT },
       )
     case 'unreachable': {
       const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null

@@ -58,9 +58,8 @@ export class UntrackedCompanies {
     refused: readonly OrganizationRef[],
     isProven: boolean,
   ): Promise<readonly OrganizationRef[]> {
-    if (refused.length === 1) {
+    if (refused.length === 1)
       return isProven || (await this.#isRefused(batch, refused)) ? refused : []
-    }
     const middle = Math.ceil(refused.length / 2)
     const [first, second] = [refused.slice(0, middle), refused.slice(middle)]
     if (!(await this.#isRefused(batch, first))) return this.#search(batch, second, false)

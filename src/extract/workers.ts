@@ -42,7 +42,12 @@ export class Workers {
 
 /** The budget of a run, less what its earlier attempts have spent. @param price as in {@link BudgetOptions} */
 export function budgetOf(
-  { run, creditsLimit: limit, monthlyCredits: month, clock }: BudgetedRun,
+  {
+    run,
+    creditsLimit: limit,
+    monthlyCredits: month,
+    clock,
+  }: Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>,
   price: number,
   serviceNow: BudgetOptions['serviceNow'] = () => null,
 ): Budget {
@@ -50,5 +55,3 @@ export function budgetOf(
   const now = () => clock.now()
   return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
 }
-
-type BudgetedRun = Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>
