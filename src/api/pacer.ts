@@ -38,7 +38,6 @@ export interface Permit {
 /** The permit would take longer than the longest allowed wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
-  /** Milliseconds until the permit. */
   readonly waitMs: number
   /** Whether it waits for the next trial, because requests failed, and the service ordered no such wait. */
   readonly isForTrial: boolean
@@ -69,7 +68,6 @@ export class Pacer {
   #failuresInARow = 0
   /** The permit that was requested last: the next request waits for it first. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Wakes the first waiter. */
   #wakeFirst = () => {}
 
   /** @param requestsPerSecond above 0; null for no limit of our own @param maxWaitMs the longest wait for a permit */

@@ -63,7 +63,6 @@ export class RateLimiter {
     this.#dueAt = Math.max(this.#dueAt + this.#spacingMs, now - CATCH_UP_MS)
   }
 
-  /** Records that a request, sent at `sentAt`, was answered or failed now. */
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
@@ -93,9 +92,7 @@ const RESET_ROUNDING_MS = SECOND
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
-  /** Requests that the service still accepts. */
   readonly remaining: number
-  /** The time from which the service accepts more. */
   readonly endsAt: number
 }
 
@@ -119,7 +116,6 @@ export class ServiceQuota {
     return true
   }
 
-  /** Learns that a request ended without a report. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
     // The service no longer sends its counter.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []

@@ -110,7 +110,6 @@ export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
-/** The plan's limit as the answer states it; see RateReport. */
 export function rateReport(headers: Headers, nowMs: number): RateReport {
   const reset = headerOf(headers, 'x-ratelimit-reset')
   const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)

@@ -168,7 +168,6 @@ export function shortened(text: string, longest = LONGEST_SHOWN): string {
   return `${/^.*[\s,;]/su.exec(start)?.[0] ?? start}…`
 }
 
-/** Reads one event. Returns field and fault as text if it does not fit. */
 export function parseEvent(value: unknown): JobChangeEvent | string {
   const parsed = eventSchema.safeParse(value, { error: plainlyOfOthers })
   return parsed.success ? parsed.data : describeIssue(parsed.error)

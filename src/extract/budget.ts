@@ -81,12 +81,10 @@ export class Budget {
     this.#spentIn = new Map(options.month?.spentBy)
   }
 
-  /** Credits of the run, charged or in doubt so far. */
   get spent(): number {
     return this.#spent
   }
 
-  /** Of these, the credits since this budget began. */
   get spentNow(): number {
     return this.#spent - this.#options.run.spent
   }

@@ -33,11 +33,9 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** Maximum number of pages per list. */
   readonly pages: number
 }
 
-/** An item without an answer. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
@@ -296,7 +294,6 @@ class Collection {
     return record
   }
 
-  /** The body without members that are not kept; unchanged if it has none of them. */
   #kept(body: Buffer, json: unknown): Buffer {
     const isCut = (this.#options.endpoint.notKept ?? []).map((path) => cutMember(json, path))
     return isCut.some(Boolean) ? Buffer.from(JSON.stringify(json)) : body

@@ -291,7 +291,6 @@ class Extraction {
   }
 }
 
-/** Replaces a batch whose pages do not form one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }

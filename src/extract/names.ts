@@ -91,7 +91,6 @@ function daysOf({ days_ago: days }: BatchRecord): number {
   return days ?? Number.POSITIVE_INFINITY
 }
 
-/** Whether a batch asks for a company by its page. */
 export function hasUrls({ organizations }: BatchRecord): boolean {
   return organizations.some(({ by }) => by === 'url')
 }

@@ -28,7 +28,6 @@ export class EndlessListError extends UnavailableError {
   }
 }
 
-/** Watches one batch while one process reads it. */
 export class PageLimit {
   readonly #batch: BatchRecord
   readonly #buyer: PageBuyer

@@ -69,13 +69,11 @@ export interface ReceivedPage {
   readonly page: number
   readonly isFreeProbe: boolean
   readonly requestId: string
-  /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
   readonly answer: Answer
   readonly envelope: PageEnvelope
   readonly events: readonly EventFacts[]
   readonly shown: ShownEvents
-  /** The service's time when it was read. */
   readonly time: ServiceTime
 }
 

@@ -6,7 +6,6 @@ import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 /** The service counts pages up to this number; a batch with more was too wide. */
 export const LAST_PAGE = 10_000
 
-/** The JSON body that asks for one page of a batch. */
 export function requestBody(batch: BatchRecord, page: number): Record<string, unknown> {
   const named = (by: OrganizationRef['by']) => {
     const values = batch.organizations.flatMap((one) => (one.by === by ? one.value : []))

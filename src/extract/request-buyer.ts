@@ -27,7 +27,6 @@ export interface PaidRequest {
   readonly batchId: string
   readonly page: number
   readonly path: string
-  /** Null for a GET request. */
   readonly body: object | null
   /** The most that it may cost, which a request in doubt counts as. */
   readonly credits: number
@@ -39,7 +38,6 @@ export interface PaidRequest {
 
 export interface SentRequest {
   readonly requestId: string
-  /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
 }
 
@@ -62,7 +60,6 @@ export class RequestBuyer {
   readonly #options: BuyingOptions
   readonly #retries: Retries
 
-  /** @param path of the requests, for messages */
   constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
     this.#runId = runId
     this.#budget = budget
@@ -228,7 +225,6 @@ export class RequestBuyer {
   }
 }
 
-/** The price as records keep it. */
 export function priceOf({ credits }: Pick<PaidRequest, 'credits'>): { readonly price?: number } {
   return credits === CREDITS_PER_PAGE ? {} : { price: credits }
 }

@@ -99,7 +99,6 @@ class Streak {
   }
 }
 
-/** The failures of one attempt at a run. Times are on the monotonic clock. */
 export class Retries {
   readonly #options: BuyingOptions
   readonly #url: string
@@ -112,7 +111,6 @@ export class Retries {
   readonly #pauses = new Streak()
   readonly #unreadable = new Streak()
 
-  /** @param url address of the requests, for messages */
   constructor(options: BuyingOptions, url: string) {
     this.#options = options
     this.#url = url

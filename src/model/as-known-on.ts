@@ -59,7 +59,6 @@ export function knownOnStatements(
   ]
 }
 
-/** The statements as a file, for sessions of other programs. */
 export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string {
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
 }

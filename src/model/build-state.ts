@@ -29,7 +29,6 @@ async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<stri
   return row?.value
 }
 
-/** The inputs of the last good build; undefined if there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, 'fingerprint')
 }
@@ -39,7 +38,6 @@ export async function readState(warehouse: Warehouse): Promise<OwnState | null> 
   return JSON.parse((await noteOf(warehouse, 'own')) ?? 'null') as OwnState | null
 }
 
-/** The user's own tables that the last build made, for a snapshot. */
 export async function ownTables(warehouse: Warehouse): Promise<readonly TableDefinition[]> {
   return (await readState(warehouse))?.tables ?? []
 }
@@ -108,7 +106,6 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   })
 }
 
-/** Records the inputs of the tables, and clears what changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   const state: Partial<BuildState> = { fingerprint: project.fingerprint, ...ownNote(project) }
   await warehouse.run('delete from ops.changed_people; delete from ops.build_state')

@@ -36,13 +36,11 @@ import {
 import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 export interface BuildOptions {
-  /** Names this build in ops.checks. */
   readonly buildId: string
   /** The time of the build; recorded in ops.checks only, so that tables depend only on the events. */
   readonly builtAt: Date
   /** Folder with staging/, core/ and marts/. Default: the models that ship with Jobtide. */
   readonly modelFolder?: string
-  /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
   /** Folder of the user's models/ and checks/; null: that of the last build. Default: none; their tables go. */
   readonly ownFolder?: string | null | undefined
@@ -52,7 +50,6 @@ export interface BuildOptions {
   readonly onProgress?: (step: BuildStep) => void
   /** Builds the computed models and what they read; all other models become views. Default: false. */
   readonly titlesOnly?: boolean
-  /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
@@ -80,7 +77,6 @@ export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
   readonly selected: readonly string[] | null
   /** The user's own models whose files are gone; their tables were dropped. */
   readonly dropped: readonly string[]
-  /** Names of the checks; all passed. */
   readonly checks: readonly string[]
   readonly durationMs: number
 }
@@ -164,7 +160,6 @@ export async function buildModels(
   }
 }
 
-/** Makes every table from all rows, and runs every check on all of them. */
 async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project } = work
   await warehouse.run(project.macros)
@@ -192,7 +187,6 @@ async function buildSelected(work: BuildWork, selected: ReadonlySet<string>): Pr
   return { ...built, models: models.map((one) => ({ ...one, rowsChanged: one.rows ?? 0 })) }
 }
 
-/** Makes tables from all rows, and runs checks on all of them. */
 async function makeWhole(
   { warehouse, project, clock, finished }: BuildWork,
   nodes: readonly ProjectNode[],

@@ -14,7 +14,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 
-/** One rule and the select that returns the rows that break it. */
 export interface Check {
   readonly name: string
   readonly sql: string
@@ -25,14 +24,12 @@ export interface Check {
   readonly isNew?: boolean
 }
 
-/** The parts of a model that its checks follow from. */
 type Described = Pick<TableDefinition, 'kind'> &
   Pick<ModelFile, 'name' | 'key' | 'values' | 'references'>
 
 const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
 const KNOWN_TYPES = { column: 'event_type', values: EVENT_TYPES, orNull: false }
 
-/** The constraints of the tables that `load` fills. */
 const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_events', ['event_key']),
   {
@@ -118,7 +115,6 @@ function shownColumns(key: readonly string[], column: string): string {
 
 const SAMPLE_ROWS = 5
 
-/** The checks in `folder`, by name, without the tables that they read. */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const sql = withoutSemicolon(readFileSync(path, 'utf8'))
@@ -159,7 +155,6 @@ export async function runChecks(
   return outcomes
 }
 
-/** The indexes of the checks that failed. */
 async function failedOf(
   warehouse: Warehouse,
   checks: readonly Check[],
@@ -195,7 +190,6 @@ export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }
 
-/** Replaces the content of ops.checks with the outcomes of one build. */
 export async function recordChecks(
   warehouse: Warehouse,
   buildId: string,

@@ -135,7 +135,6 @@ export async function createComputedTable(
   await warehouse.run(`create or replace table ${schema}.${name} (${types})`)
 }
 
-/** Sets the comments of a table and each of its columns. */
 export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'

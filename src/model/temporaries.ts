@@ -10,7 +10,6 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ProjectNode } from './project.ts'
 
-/** The changes that {@link Temporaries.writeDifference} wrote. */
 export interface Written {
   readonly rows: number
   /** The years of these rows; null for a row without one, and for all rows if the table has no years. */
@@ -24,7 +23,6 @@ export interface Replacement {
   readonly stored: string
   /** Which rows of it are replaced: what follows `from <stored> as kept`, such as a semi join. */
   readonly before: string
-  /** A table with the new rows. */
   readonly made: string
   readonly columns: readonly TypedColumn[]
 }
@@ -58,7 +56,6 @@ export class Temporaries {
     return (await this.keepCounted(select)).name
   }
 
-  /** As `keep`, with the number of rows. */
   async keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
     this.#made += 1
     const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
@@ -128,7 +125,6 @@ export class Temporaries {
   }
 }
 
-/** A hash of a row, 64 bits; SQL. */
 export function rowHashSql(columns: readonly TypedColumn[]): string {
   const hashed = columns.map(({ name, type }) =>
     // The engine gives null, an empty list and a list of one null the same hash.

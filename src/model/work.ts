@@ -6,7 +6,6 @@ import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 import type { Project, ProjectNode } from './project.ts'
 
-/** The input of a build, and a callback for its progress. */
 export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project

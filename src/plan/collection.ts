@@ -16,7 +16,6 @@ export interface CollectQuestion {
   readonly lookups: readonly Lookup[]
   /** Answers younger than this are not requested again, in milliseconds. */
   readonly refreshMs: number
-  /** The most pages of one list; 1 or more. */
   readonly pages: number
   /** Whether recent refusals are requested again, to show their reason. */
   readonly repeatsRefused?: true

@@ -39,7 +39,6 @@ export function wantedOf(
   return { organizations, eventTypes, filters, window: far }
 }
 
-/** A stretch of detection time that was not looked at. */
 export interface UnreadStretch extends Stretch {
   readonly eventTypes: readonly EventType[]
   /** Its place: before the first read, between two reads, after the last, or nothing was read at all. */
@@ -74,7 +73,6 @@ export interface CoverageReport {
   readonly read: number
   readonly neverRead: number
   readonly quarantined: number
-  /** Organisations with a gap before or between reads. */
   readonly withGaps: number
   readonly oldestWatermark: number | null
   readonly newestWatermark: number | null
@@ -152,7 +150,6 @@ export function unreadBetween(
   return unread
 }
 
-/** The organisation as one question sees it. */
 interface AskedHistory extends PlanHistory {
   readonly question: string
 }

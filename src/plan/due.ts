@@ -16,7 +16,6 @@ export function lastDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }
 
-/** The next time after `nowMs`; null when there is none. */
 export function nextDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).nextRun(new Date(nowMs))?.getTime() ?? null
 }
@@ -35,7 +34,6 @@ export function cronFault(text: string): string | null {
   return fields.length === 5 && isKnown({ cron: text, timezone: 'UTC' }) ? null : CRON
 }
 
-/** Whether this machine knows a zone of that name. */
 export function isTimezone(timezone: string): boolean {
   // Without a name croner takes the machine's own zone.
   return timezone !== '' && isKnown({ cron: '0 0 * * *', timezone })

@@ -35,7 +35,6 @@ export interface Judgement {
   /** One sentence; no personal data. */
   readonly message: string
   readonly hint: string
-  /** The run that it is about, if any. */
   readonly runId: string | null
   /** Milliseconds since 1970 UTC; with `id` and `pipeline` it identifies the problem as long as it lasts. */
   readonly since: number
@@ -54,7 +53,6 @@ export interface JudgedPipeline {
   readonly coverage?: CoverageReport | null
   /** Lines in its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
-  /** Why its file could not be read. */
   readonly problem: string | null
   /** True if it should have run: it was named, or its file has a schedule. */
   readonly isExpected: boolean
@@ -130,7 +128,6 @@ interface Facts extends JudgingOptions {
   readonly pipeline: JudgedPipeline
   readonly runs: PipelineRuns
   readonly coverage: CoverageReport | null
-  /** The command that runs the pipeline. */
   readonly again: string
 }
 

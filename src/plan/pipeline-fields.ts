@@ -133,7 +133,6 @@ export const databaseSchema = z.strictObject({
   tables: z.array(text).min(1).optional().describe('The tables; absent: all tables for analysts.'),
 })
 
-/** The fields of pipelines of every kind. */
 export const commonFields = {
   name: z
     .string()

@@ -28,7 +28,6 @@ const filterText = z
   .min(3, 'expected 3 characters or more: the service takes no shorter text')
   .optional()
 
-/** The shape of a pipeline file that reads job changes. */
 export const pipelineSchema = z.strictObject({
   ...commonFields,
   kind: z
@@ -69,7 +68,6 @@ export const pipelineSchema = z.strictObject({
     .describe('Lists of people or organisations whose changes go to watch_hits.'),
 })
 
-/** The shape of a pipeline file that asks another endpoint. */
 export const collectSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),

@@ -10,7 +10,6 @@ import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
 import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
 import { text } from './pipeline-fields.ts'
 
-/** Every change in career_changes. */
 export const CHANGES = [
   'joined',
   'left',
@@ -62,7 +61,6 @@ export const watchSchema = z.array(watchListSchema).superRefine((lists, context)
 
 type Conditions = Pick<z.infer<typeof watchListSchema>, 'changes' | 'levels' | 'functions'>
 
-/** A list as a run writes it into the warehouse. */
 export interface WatchList extends Conditions {
   readonly name: string
   readonly entries: readonly WatchEntry[]

@@ -7,7 +7,6 @@ import { DAY, HOUR } from '../support/units.ts'
 /** A window: whole days of detection time (1 to 365), or everything. */
 export type Window = number | 'all'
 
-/** The part of a question that says how far back to ask for events. */
 export interface WindowQuestion {
   readonly eventTypes: readonly EventType[]
   readonly window: Window | 'since-last'

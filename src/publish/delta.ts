@@ -28,24 +28,19 @@ const actionSchema = z.object({
   commitInfo: z.looseObject({}).optional(),
   protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int() }).optional(),
   metaData: z.looseObject({ id: z.string(), createdTime: z.int().optional() }).optional(),
-  /** The progress of an application. */
   txn: z
     .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
     .optional(),
-  /** A file that no longer belongs to the table. */
   remove: z.looseObject({ path: z.string(), deletionTimestamp: z.int().optional() }).optional(),
-  /** A file that belongs to the table from now on; `stats` is JSON. */
   add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
 })
 
-/** One line: one of its fields is there. */
 export type Action = z.infer<typeof actionSchema>
 
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
 }
 
-/** Reads actions from their lines. `where` names them in the message. */
 export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {
@@ -60,7 +55,6 @@ export function parseActions(text: string, where: string): Action[] {
 }
 
 const padded = (version: number) => String(version).padStart(20, '0')
-/** The folder of a table's data files; ends in a slash. */
 const tableFolder = (table: string) => `tables/${table}/`
 export const logFolder = (table: string) => `${tableFolder(table)}_delta_log/`
 export const commitKey = (table: string, version: number) =>
@@ -113,7 +107,6 @@ export interface LogState {
 
 export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
-/** The sequence number of the snapshot that a log shows; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
@@ -360,7 +353,6 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   }
 }
 
-/** The state of a table in its Delta log. */
 function hashOf({ files, schema, grain }: ManifestTable): string {
   return sha256Hex(
     stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),

@@ -11,7 +11,6 @@ export class PublishError extends JobtideError {
     super(EXIT.publishFailed, message, details)
   }
 
-  /** This error with one more sentence in its hint. */
   hinting(more: string): PublishError {
     const { message, hint, context, cause } = this
     return new PublishError(message, { hint: hint ? `${hint} ${more}` : more, context, cause })

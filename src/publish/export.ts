@@ -36,12 +36,10 @@ import type { Step } from './scratch.ts'
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
-/** The partition of a table that is not split. */
 const WHOLE_TABLE = 'all'
 // Hive's word for null in a partition: every engine that reads such paths knows it.
 const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** A file in the scratch folder to be moved to the store. */
 export interface ScratchFile {
   readonly key: string
   readonly path: string
@@ -53,7 +51,6 @@ export interface ExportOptions {
   readonly warehouse: Warehouse
   /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
-  /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
@@ -307,7 +304,6 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 type PublishedColumn = ManifestTable['schema'][number]
 
-/** The columns of a published table, with their permanent ids. */
 export type PublishedColumns = ReturnType<typeof publishedColumns>
 
 /**
@@ -353,7 +349,6 @@ export function publishedColumns(
   return { columns, lastFieldId }
 }
 
-/** Columns as a select lists them; SQL. */
 export function listOfColumns(columns: readonly PublishedColumn[]): string {
   return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
 }

@@ -30,7 +30,6 @@ export interface LossChoices {
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
 
-/** The inputs of a snapshot, as far as they are known before anything is loaded. */
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /** What to do about a journal that is an older copy, such as a data directory from a backup, or of the machine before a move. */
@@ -63,7 +62,6 @@ export async function checkDestination(
   )
 }
 
-/** Refuses a snapshot in place of the one that readers see. */
 export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices: Choices): void {
   const { destination } = now
   if (canReplace(before, now, destination, choices)) return
@@ -154,7 +152,6 @@ const FEW_ROWS = 20
 /** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
 const AHEAD_MS = 5 * MINUTE
 
-/** The losses of a snapshot against the one before; one phrase each. */
 function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const losses: string[] = []
   const lose = (what: string, was: number | string, is: number | string | null) =>
@@ -241,7 +238,6 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-/** The first few, and how many more there are. */
 export function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more

@@ -24,7 +24,6 @@ export const FORMAT_VERSION = 5
 /** The oldest format whose record of a destination's content is still read. */
 const OLDEST_FORMAT = 3
 
-/** The form of Jobtide's names of tables and columns. */
 export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -109,7 +108,6 @@ const notKeptSchema = z.object({
   list: z.string().nullable().default(null),
 })
 
-/** The fields of a manifest of any format. */
 const commonFields = {
   snapshot_id: snapshotIdSchema,
   /** 1 for the first snapshot of a destination, then 2, 3, … */
@@ -203,10 +201,8 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-/** An object that a manifest names. */
 export type NamedObject = Readonly<z.infer<typeof objectSchema>>
 
-/** Every object that the tables of a snapshot are made of. */
 export function objectsOf({ tables }: Pick<StoredManifest, 'tables'>): NamedObject[] {
   return tables.flatMap<NamedObject>(({ files }) => files)
 }
@@ -227,7 +223,6 @@ export function snapshotKeys(snapshotId: string): { manifest: string; views: str
   return { manifest: `${folder}/manifest.json`, views: `${folder}/views.sql` }
 }
 
-/** The pointer to a manifest whose stored text is `manifestText`. */
 export function pointerTo(snapshotId: string, manifestText: string): Pointer {
   return {
     snapshot_id: snapshotId,
@@ -335,7 +330,6 @@ const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
-/** The meaning of a key; null when Jobtide does not name objects like that. */
 export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table } as const
@@ -382,7 +376,6 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
 /** The last one read: a publish asks three times, and each parse takes 20 ms. */
 let lastCurrent: { readonly sha256: string; readonly manifest: StoredManifest } | undefined
 
-/** The ids of the snapshots that have a manifest among these objects, oldest first. */
 export function snapshotIds(objects: readonly StoredObject[]): string[] {
   const known = objects.map(({ key }) => knownKey(key))
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
@@ -434,7 +427,6 @@ export function changedManifests(
   })
 }
 
-/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
   const found = await readManifests(store, ids, parseManifest)

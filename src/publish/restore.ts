@@ -149,7 +149,6 @@ const NEAREST: Readonly<Record<string, string>> = {
   times_seen: '1',
 }
 
-/** The rows of a loaded table with the columns that snapshots leave out. */
 async function withLeftOut(
   warehouse: Warehouse,
   { name, schema }: ManifestTable,

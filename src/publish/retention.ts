@@ -54,7 +54,6 @@ export interface GcReport {
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
 
-/** Collects the garbage of a store, or reports why not. */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
   const inventory = await takeInventory(store)

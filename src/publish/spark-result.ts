@@ -66,11 +66,9 @@ export async function readResult(store: ObjectStore, snapshotId: string) {
   }
 }
 
-/** The facts about a table before the job has answered. */
 export interface ExpectedTable {
   readonly definition: TableDefinition
   readonly columns: PublishedColumns
-  /** In the snapshot that readers see. */
   readonly before: ManifestTable | undefined
   readonly splitBy: string | null
 }

@@ -43,7 +43,6 @@ export interface Finding {
   readonly message: string
 }
 
-/** Receives the fault of an object, with its table if the key names one. */
 type Report = (kind: FindingKind, object: string, message: string) => void
 
 export interface VerifyOptions extends ObjectSource {
@@ -53,7 +52,6 @@ export interface VerifyOptions extends ObjectSource {
 }
 
 export interface VerifyReport extends SnapshotTotals {
-  /** Null when no manifest could be read. */
   readonly snapshotId: string | null
   readonly destination: string
   /** Null also for one of an older format. */
@@ -195,7 +193,6 @@ export function withProven(
   })
 }
 
-/** Whether a file has the bytes, rows and columns that the manifest says. */
 function verifyFile(
   source: LogSource,
   { schema }: ManifestTable,

@@ -61,7 +61,6 @@ export const realClock: Clock = {
 /** Yields to everything that waits for this thread, such as answers of the engine, without adding a delay. */
 export const yieldThread = (): Promise<void> => setImmediate()
 
-/** A clock whose wall time is ahead of `base` by an offset that can be moved. */
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0
   return {

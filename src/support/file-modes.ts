@@ -64,7 +64,6 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
   })
 }
 
-/** From here on, only the owner may read and write what this process creates. */
 export function keepFilesPrivate(): void {
   usersUmask ??= process.umask(NOT_FOR_OTHERS)
 }

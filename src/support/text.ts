@@ -6,7 +6,6 @@ export interface Line {
   readonly link: string | null
 }
 
-/** A line as one text. */
 export function lineText({ text, link }: Line): string {
   return link === null ? text : `${text} ${link}`
 }
@@ -44,7 +43,6 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
 }
 
-/** As {@link printable}, of a text that may have lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }

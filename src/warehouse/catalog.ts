@@ -23,7 +23,6 @@ export function nameInTier(place: string): string | undefined {
   return tier === undefined ? undefined : place.slice(tier.length + 1)
 }
 
-/** One table for analysts. */
 export interface TableDefinition {
   readonly name: string
   /** One sentence: what one row is. */
@@ -120,7 +119,6 @@ export const loadedTables: readonly TableDefinition[] = [
   },
 ]
 
-/** The description of a loaded table. */
 export function loadedTable(name: string): TableDefinition {
   const found = loadedTables.find((table) => table.name === name)
   if (found === undefined) throw new Error(`${name} is not loaded`)
@@ -135,7 +133,6 @@ export const WATCH_ENTRIES = 'ops.watch_entries'
 
 const LAYERS = ['staging', 'core', 'marts'] as const
 
-/** The folder of the models that ship. */
 export const SHIPPED_MODELS = join(sqlFolder, 'models')
 /** Its models, cached, because builds and publishes ask for them and reading takes 15 ms. */
 let shipped: readonly ModelFile[] | undefined
@@ -296,5 +293,4 @@ const ROWS_WITH_TEXTS = 8_192
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'
 
-/** The column that names an organisation. */
 export const ORGANIZATION = 'organization_id'

@@ -14,7 +14,6 @@ export function isOfEndpoints({ endpoints = [] }: Filled): boolean {
   return endpoints.length > 0
 }
 
-/** `tables` without missing tables of endpoints. */
 export async function withoutAbsent<T extends Filled>(
   warehouse: Warehouse,
   tables: readonly T[],
@@ -41,7 +40,6 @@ export function unaskedTable(table: string): ConfigError | null {
   )
 }
 
-/** The command that asks an endpoint and comes with Jobtide. */
 const ASKED_BY: Readonly<Record<string, string>> = {
   'company-profile': '`jobtide run companies`',
   'company-search': '`jobtide find companies`',

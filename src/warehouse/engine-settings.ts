@@ -7,9 +7,7 @@ import { dirname, join } from 'node:path'
 import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 
-/** How to open a warehouse. */
 export interface WarehouseOptions {
-  /** The database file, or `:memory:`. */
   readonly path: string
   /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'
@@ -55,7 +53,6 @@ export function spillFolderOf(path: string): string {
   return isBeside ? `${path}.tmp.${OF_THIS_PROCESS}` : join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
 }
 
-/** Removes the spill files of this process. */
 export function removeSpillFolder(options: WarehouseOptions): void {
   rmSync(folderOf(options), { recursive: true, force: true })
 }

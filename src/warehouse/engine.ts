@@ -24,7 +24,6 @@ const require = createRequire(import.meta.url)
 
 let loaded: typeof Client | undefined
 
-/** The client. */
 export function engine(): typeof Client {
   return (loaded ??= load())
 }
@@ -40,7 +39,6 @@ function load(): typeof Client {
   return client
 }
 
-/** Turns values, and lists of them, into the engine's. */
 export function toEngine(values: SqlList): DuckDBValue[] {
   const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
   return values.map((value) => {
@@ -52,7 +50,6 @@ export function toEngine(values: SqlList): DuckDBValue[] {
   })
 }
 
-/** Turns the parameters of a statement into the engine's. */
 export function toBindings(parameters: SqlParameters): DuckDBValue[] | Record<string, DuckDBValue> {
   const values = toEngine(Object.values(parameters))
   if (Array.isArray(parameters)) return values

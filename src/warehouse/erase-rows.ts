@@ -14,7 +14,6 @@ import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-/** The rows to erase. */
 export interface ErasableRows {
   readonly profileIds: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
@@ -191,11 +190,9 @@ function erasable({ name, relation, columns }: StoredTable, { eventsBefore }: Er
   return `${relation} where ${parts.join(' or ')}`
 }
 
-/** A table of a database file. */
 interface StoredTable {
   /** Such as `main.people`. */
   readonly name: string
-  /** The name as SQL takes it. */
   readonly relation: string
   readonly columns: readonly string[]
 }

@@ -13,7 +13,6 @@ import { unaskedTable } from './endpoint-tables.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
 
-/** A table for analysts, as an export writes it. */
 export interface ExportTable {
   readonly name: string
   readonly comment: string | null
@@ -58,7 +57,6 @@ export async function tablesToExport(
     .map(({ name, columns, comment }) => ({ name, columns: columns.map(inPostgres), comment }))
 }
 
-/** A column in a `create table` of PostgreSQL. */
 export function definitionOf({ name, postgresType }: ExportColumn): string {
   return `${quoteIdentifier(name)} ${postgresType}`
 }

@@ -16,7 +16,6 @@ import { removeDatabase } from './database-file.ts'
 import { WarehouseDamagedError, hasNoLocks } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
 
-/** A lock that this process holds. */
 export interface ProcessLock {
   /** Releases it; a second call does nothing. */
   release(): void
@@ -155,7 +154,6 @@ async function createLockFile(path: string): Promise<void> {
   }
 }
 
-/** The file that a name leads to; null where there is none. */
 function fileAt(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

@@ -183,7 +183,6 @@ class OpenWarehouse {
     this.#connection = connection
   }
 
-  /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: SqlList = []): Promise<void> {
     // Without parameters the engine runs all statements in one call; with some, it plans each in a separate call.
     const values = parameters.length === 0 ? undefined : toEngine(parameters)
@@ -208,7 +207,6 @@ class OpenWarehouse {
     return (await this.#read(sql, parameters)).getColumnsObjectJS() as Record<string, Value[]>
   }
 
-  /** Runs one statement for display. */
   async table(sql: string, parameters: SqlList = []): Promise<ResultTable> {
     const reader = await this.#read(sql, parameters)
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
@@ -282,7 +280,6 @@ class OpenWarehouse {
     })
   }
 
-  /** The most memory that the engine may take, in bytes. */
   memoryLimit(): Promise<number> {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }

@@ -6,7 +6,6 @@
 
 import { z } from 'zod'
 
-/** An endpoint that pipelines of `kind: collect` ask. */
 export interface Endpoint {
   /** Its name in pipeline files and tables. */
   readonly name: string
@@ -50,7 +49,6 @@ export interface AskedFor {
   readonly status: number
 }
 
-/** In credits. */
 export interface PriceRange {
   readonly least: number
   readonly most: number
@@ -67,7 +65,6 @@ export interface EndpointAnswer {
   readonly next: string | number | null
   /** How many items the list has, if it says so; `next` is the number of a page then. */
   readonly total?: number | null
-  /** The charge as the service sent it. */
   readonly creditsSent: unknown
   readonly price: PriceRange
 }
@@ -108,11 +105,9 @@ interface Shape<Found> {
   readonly isChargeUnsaid?: true
   /** The possible charge for "not found". Another status than 200, or "ask again", is free. */
   readonly absent: PriceRange
-  /** The error message for an answer that is neither. */
   readonly otherwise: string
 }
 
-/** Reads an answer with data, or one that says why it has none. */
 export function reading<Found>(
   { schema, absent, otherwise, isSearch, isChargeUnsaid }: Shape<Found>,
   answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,
@@ -189,7 +184,6 @@ export function listOf<Value extends z.ZodType>(value: Value, error: string) {
   return z.union([z.array(value).min(1), value.transform((one) => [one])], { error })
 }
 
-/** A numeric id of the network. */
 export const numericId = z.union(
   [
     z.int().positive(),

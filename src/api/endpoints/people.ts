@@ -30,7 +30,6 @@ const searchSchema = z.looseObject({
   pagination: z.looseObject({ total: optionalCount }).nullish().catch(null),
 })
 
-/** Searches people by job, place and employer. */
 export const peopleSearch: Endpoint = {
   name: 'people-search',
   path: '/api/v1/people-search/search',
@@ -64,7 +63,6 @@ const FREE = exactly(0)
 const FILTERS_PATH = '/api/v1/people-search/filters'
 const DEEPEST = 8
 
-/** A value of a filter. */
 export interface FilterValue {
   readonly filter: string
   readonly value: string

@@ -47,7 +47,6 @@ export interface OwnFiles {
 // The last semicolon, and the comments behind it.
 const END = /;\s*(?:--[^\n]*(?:\n\s*|$))*$/
 
-/** Whether there are models, checks or lists in the folder of a project. */
 export function holdsOwn(folder: string): boolean {
   return (
     ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0) ||

@@ -14,13 +14,11 @@ import { PublishError, RefusedError } from '../errors.ts'
 const CONNECT_WITHIN_MS = 10 * SECOND
 const CHUNK_BYTES = 1_048_576
 
-/** An open database. */
 export interface Postgres {
   /** Runs a statement, or without values several, and returns the rows of one. */
   all<Row extends QueryResultRow>(sql: string, values?: readonly string[]): Promise<Row[]>
   /** Runs a statement that changes rows, and returns how many. */
   change(sql: string): Promise<number>
-  /** Runs `copy … from stdin` with the bytes of a file. */
   copyFrom(sql: string, path: string): Promise<void>
 }
 

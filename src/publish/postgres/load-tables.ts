@@ -43,7 +43,6 @@ export interface LoadedTable {
   readonly rowsChanged: number | null
 }
 
-/** The state of a table in the database. */
 interface Found {
   readonly name: string
   readonly kind: string
@@ -125,7 +124,6 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
   })
 }
 
-/** The names of our tables in a schema. */
 export async function postgresTables(
   address: PostgresAddress,
   schema: string,

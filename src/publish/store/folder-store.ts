@@ -279,7 +279,6 @@ class FolderStore implements ObjectStore {
   }
 }
 
-/** The result of `work`; undefined where a file or folder is missing. */
 function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()

@@ -13,7 +13,6 @@ import {
   type StoreOptions,
 } from './object-store.ts'
 
-/** Whether a destination, or a snapshot in one, is on a disk of this machine. */
 export function isFolderAddress(destination: string): boolean {
   return !destination.startsWith('s3://')
 }
@@ -33,7 +32,6 @@ export async function openStore(destination: string, options: StoreOptions): Pro
   return openS3Store(parseS3Address(destination), s3Options, clock, access)
 }
 
-/** An address as stores name it: without a slash at its end. */
 export function withoutSlash(address: string): string {
   return address.replace(/(?<=.)\/+$/, '')
 }

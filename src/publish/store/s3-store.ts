@@ -105,7 +105,6 @@ class S3Store implements ObjectStore {
     })
   }
 
-  /** The fault of the server; null for none. Other processes may write the same object meanwhile. */
   async #probeFault(): Promise<string | null> {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
@@ -142,7 +141,6 @@ class S3Store implements ObjectStore {
     await this.#s3.call('write', key, () => this.#put(key, bytes, this.#ofData))
   }
 
-  /** One request; the new ETag. */
   async #put(key: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) {
     const { ETag, ServerSideEncryption: done } = await this.#s3.client.send(
       new PutObjectCommand({ ...this.#inputFor(key), ...more, Body: bytes }),
@@ -381,7 +379,6 @@ class S3Store implements ObjectStore {
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
   }
 
-  /** Every version of an object and every marker of a removed one; none where the server keeps no versions, and says so. */
   #versionPages() {
     const send = (input: { Bucket: string; Prefix: string }) =>
       this.#s3.client.send(new ListObjectVersionsCommand(input)).catch((error: unknown) => {
@@ -394,7 +391,6 @@ class S3Store implements ObjectStore {
     }))
   }
 
-  /** Removes the parts of uploads that began before; returns how many. */
   async #abandonUploads(begunBefore: number): Promise<number> {
     const { client, bucket, prefix } = this.#s3
     const pages = await this.#pages(
