@@ -13,6 +13,7 @@ import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { withoutSemicolon } from './checks.ts'
 import type { Project, ProjectNode } from './project.ts'
+import { withRead } from './select.ts'
 
 /** A model and every table it reads. Models of `core` get no macro of their own. */
 type ReadingModel = Pick<ProjectNode, 'name' | 'sql' | 'reads'> & {
@@ -85,14 +86,8 @@ const HAS_ALSO: ReadonlySet<string> = new Set([
 ])
 
 /** The macro of a table. Its `with` holds the models below it by name, so that they read one another as of then. */
-function definitionOf(
-  { name, columns }: ReadingModel,
-  dependencies: readonly ReadingModel[],
-): string {
-  const needed = new Set([name])
-  for (const model of dependencies.toReversed()) {
-    if (needed.has(model.name)) for (const table of model.reads) needed.add(table)
-  }
+function definitionOf({ name, columns }: ReadingModel, dependencies: readonly ReadingModel[]) {
+  const needed = withRead(dependencies, [name])
   const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)

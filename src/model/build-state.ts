@@ -6,6 +6,7 @@
 import { ConfigError } from '../support/errors.ts'
 import { loadedTables, type TableDefinition } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
+import { relationsIn } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { OwnProject, Project } from './project.ts'
 
@@ -22,10 +23,8 @@ interface OwnState extends Pick<OwnProject, 'folder' | 'made'> {
 }
 
 async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<string | undefined> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [key],
-  )
+  const sql = 'select value from ops.build_state where key = $1'
+  const [row] = await warehouse.all<{ value: string }>(sql, [key])
   return row?.value
 }
 
@@ -60,7 +59,9 @@ export async function fullRefreshReasonOf(
     return 'the last build made some models only'
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version changed since the last build'
-  const there = await columnCounts(warehouse)
+  const there = new Map(
+    (await relationsIn(warehouse)).map((one) => [`${one.schema}.${one.name}`, one.columns]),
+  )
   for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
     // An incremental build makes missing tables of the user's own.
     if (isOwn === true) continue
@@ -78,18 +79,6 @@ export async function fullRefreshReasonOf(
   return share > mostChanged
     ? `people with new or changed events have ${Math.round(100 * share)} % of all events`
     : null
-}
-
-/** How many columns each table and view has. Listing the columns would take the engine ten times as long. */
-async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, number>> {
-  const rows = await warehouse.all<{ name: string; columns: number }>(
-    `select schema_name || '.' || table_name as name, column_count::int as columns from duckdb_tables()
-     where database_name = current_database()
-     union all
-     select schema_name || '.' || view_name, column_count::int from duckdb_views()
-     where database_name = current_database() and not internal`,
-  )
-  return new Map(rows.map(({ name, columns }) => [name, columns]))
 }
 
 /** @throws ConfigError if the other models would be from different events: a whole build must come first */
@@ -115,7 +104,7 @@ export async function writeState(warehouse: Warehouse, project: Project): Promis
   })
 }
 
-/** Records a partial build: the next whole build is a full refresh. */
+/** The next whole build is a full refresh. */
 export async function notePartialBuild(warehouse: Warehouse): Promise<void> {
   await warehouse.run(
     `delete from ops.build_state where key = 'partial'; insert into ops.build_state values ('partial', 'true')`,

@@ -30,10 +30,13 @@ import {
   createComputedTable,
   createModelTable,
   dropBuiltTables,
+  namingModel,
   refuseForeignTables,
   refuseOtherColumns,
+  type BuildWork,
+  type BuiltModel,
+  type BuiltTables,
 } from './tables.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 export interface BuildOptions {
   readonly buildId: string

@@ -155,10 +155,7 @@ export async function runChecks(
   return outcomes
 }
 
-async function failedOf(
-  warehouse: Warehouse,
-  checks: readonly Check[],
-): Promise<ReadonlySet<number>> {
+async function failedOf(warehouse: Warehouse, checks: readonly Check[]) {
   const selects = checks.map(
     ({ sql }, place) => `select ${place} as place from (${sql}) having count(*) > 0`,
   )
@@ -192,18 +189,15 @@ export function passed({ name }: Check): CheckOutcome {
 
 export async function recordChecks(
   warehouse: Warehouse,
-  buildId: string,
-  checkedAt: Date,
+  build_id: string,
+  checked_at: Date,
   outcomes: readonly CheckOutcome[],
 ): Promise<void> {
   await warehouse.run('delete from ops.checks')
-  const rows = outcomes.map(({ name, offenders, sample }) => ({
-    check_name: name,
-    build_id: buildId,
-    checked_at: checkedAt,
-    offenders,
-    sample: sample.length === 0 ? null : JSON.stringify(sample),
-  }))
+  const rows = outcomes.map(({ name, offenders, sample: found }) => {
+    const sample = found.length === 0 ? null : JSON.stringify(found)
+    return { check_name: name, build_id, checked_at, offenders, sample }
+  })
   await appendRows(warehouse, 'ops.checks', rows)
 }
 

@@ -34,12 +34,15 @@ import {
   commentOn,
   createModelTable,
   dropBuiltTables,
+  namingModel,
   proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
+  type BuildWork,
+  type BuiltModel,
+  type BuiltTables,
 } from './tables.ts'
 import { rowHashSql, Temporaries } from './temporaries.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 /** The model that holds the day of the data. People whose announced changes came due by it count as changed. */
 const AS_OF = 'as_of'

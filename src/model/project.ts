@@ -55,6 +55,8 @@ export interface OwnProject {
   readonly gone: readonly string[]
 }
 
+const SHIPPED_CHECKS = join(sqlFolder, 'checks')
+
 /**
  * @param modelFolder holds staging/, core/ and marts/ @throws JobtideError for an incomplete header, a model that
  * is not one select, or models that read each other in a circle
@@ -62,27 +64,22 @@ export interface OwnProject {
 export async function readProject(
   warehouse: Warehouse,
   modelFolder: string = SHIPPED_MODELS,
-  checkFolder: string = join(sqlFolder, 'checks'),
+  checkFolder: string = SHIPPED_CHECKS,
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
   const readBy = await readsWithKept(warehouse, [...computedModels, ...models, ...fileChecks])
-  const schemas = new Map([...models, ...computedModels].map(({ name, schema }) => [name, schema]))
-  const modelNodes = models.map((model): ProjectNode => {
-    const sql = withoutSemicolon(model.sql)
-    const reads = readBy.get(model.sql) ?? []
-    return {
-      ...model,
-      reads,
-      sql,
-      // A CTE of the select may have the name of a table that it does not read.
-      storedSql: withSchemas(sql, (name) => (reads.includes(name) ? schemas.get(name) : undefined)),
-      computed: null,
-      file: relative(modelFolder, model.path),
-    }
-  })
+  const made = new Map([...models, ...computedModels].map((model) => [model.name, model]))
+  const modelNodes = models.map((model) =>
+    nodeOf(
+      { ...model, sql: withoutSemicolon(model.sql) },
+      relative(modelFolder, model.path),
+      readBy.get(model.sql) ?? [],
+      made,
+    ),
+  )
   const existing = [...loadedTables.map(({ name }) => name), WATCH_ENTRIES]
-  const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
+  const known = new Set([...made.keys(), ...existing])
   const computedNodes = computedModels
     .map((computed): ProjectNode => {
       const reads = readBy.get(computed.sql) ?? []
@@ -103,16 +100,14 @@ export async function readProject(
   return { nodes, checks, reserved, macros, fingerprint }
 }
 
-interface NamedSql {
-  readonly name: string
-  readonly sql: string
-}
-
 // Exists next to the code that `npm run build` made, but not next to src.
 const KEPT = join(import.meta.dirname, '..', 'reads.json')
 
 /** As {@link readsOf}, for SQL that ships. What the build of the package kept saves every night 50 ms. */
-async function readsWithKept(warehouse: Warehouse, named: readonly NamedSql[]) {
+async function readsWithKept(
+  warehouse: Warehouse,
+  named: readonly Pick<ModelFile, 'name' | 'sql'>[],
+) {
   const kept = JSON.parse(readIfThere(KEPT)?.toString() ?? '{}') as Record<string, string[]>
   const found = new Map<string, readonly string[]>()
   const unknown = named.filter(({ sql }) => {
@@ -128,25 +123,27 @@ async function readsWithKept(warehouse: Warehouse, named: readonly NamedSql[]) {
 
 export async function keepReads(): Promise<void> {
   await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    const checks = readChecks(join(sqlFolder, 'checks'))
-    const reads = await readsWithKept(warehouse, [
-      ...computedModels,
-      ...readModelFiles(),
-      ...checks,
-    ])
+    const named = [...computedModels, ...readModelFiles(), ...readChecks(SHIPPED_CHECKS)]
+    const reads = await readsWithKept(warehouse, named)
     const entries = [...reads].map(([sql, names]) => [sha256Hex(sql), names])
     writeFileSync(KEPT, JSON.stringify(Object.fromEntries(entries)))
   })
 }
 
-export function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
-  return sql.replaceAll(
-    /\b(from|join)(\s+)(\w+)/gi,
-    (text, verb: string, space: string, name: string) => {
-      const schema = schemaOf(name.toLowerCase())
-      return schema === undefined ? text : `${verb}${space}${schema}.${name}`
-    },
-  )
+/** A model that reads these tables, some of them made by other models. */
+export function nodeOf(
+  model: ModelFile,
+  file: string,
+  reads: readonly string[],
+  made: ReadonlyMap<string, Pick<ModelFile, 'schema'>>,
+): ProjectNode {
+  const storedSql = model.sql.replaceAll(/(?<=\b(?:from|join)\s+)\w+/gi, (name) => {
+    // A CTE of the select may have the name of a table that it does not read.
+    const isRead = reads.includes(name.toLowerCase())
+    const schema = isRead ? made.get(name.toLowerCase())?.schema : undefined
+    return schema === undefined ? name : `${schema}.${name}`
+  })
+  return { ...model, file, reads, storedSql, computed: null }
 }
 
 /**
@@ -168,7 +165,8 @@ export async function readsOf<Select extends { readonly sql: string }>(
   )
   return new Map(
     selects.map((select, place) => {
-      const parsed = JSON.parse(rows[place]?.tree ?? '{}') as ParsedSql
+      type Parsed = { error_message?: string; position?: string; statements?: unknown[] }
+      const parsed = JSON.parse(rows[place]?.tree ?? '{}') as Parsed
       const { error_message: problem, position = null, statements = [] } = parsed
       if (problem !== undefined)
         throw refuse(select, problem, position === null ? null : Number(position))
@@ -181,11 +179,7 @@ export async function readsOf<Select extends { readonly sql: string }>(
   )
 }
 
-function fingerprintOf(
-  nodes: readonly ProjectNode[],
-  checks: readonly Check[],
-  macros: string,
-): string {
+function fingerprintOf(nodes: readonly ProjectNode[], checks: readonly Check[], macros: string) {
   const hash = createHash('sha256').update(shippedTaxonomy).update('\0').update(macros)
   for (const { name, kind, schema, grain, purpose, columns, sql, computed } of nodes) {
     const header = [grain, purpose, ...columns].flat()
@@ -195,11 +189,6 @@ function fingerprintOf(
   return hash.digest('hex')
 }
 
-interface ParsedSql {
-  readonly error_message?: string
-  readonly position?: string
-  readonly statements?: readonly unknown[]
-}
 type TreeNode = Readonly<Record<string, unknown>>
 
 /** Adds the tables in a syntax tree. A CTE in scope is not a table; it may have the name of the table it reads. */

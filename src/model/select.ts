@@ -11,18 +11,18 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { readProject, type Project, type ProjectNode } from './project.ts'
 
-type Reader = { readonly reads: readonly string[] }
-type Node = Pick<ProjectNode, 'name' | 'reads' | 'file' | 'schema'>
+type Reader = Pick<ProjectNode, 'name' | 'reads'>
+type Node = Reader & Pick<ProjectNode, 'file' | 'schema'>
 
 /** Those of `names` and all models that read one of them, directly or by others. @param nodes in run order */
-export function withReaders(nodes: readonly Node[], names: Iterable<string>): Set<string> {
+export function withReaders(nodes: readonly Reader[], names: Iterable<string>): Set<string> {
   const found = new Set(names)
   for (const { name, reads } of nodes) if (reads.some((read) => found.has(read))) found.add(name)
   return found
 }
 
 /** Those of `names` and all tables that they read, directly or by others. @param nodes in run order */
-function withRead(nodes: readonly Node[], names: Iterable<string>): Set<string> {
+export function withRead(nodes: readonly Reader[], names: Iterable<string>): Set<string> {
   const found = new Set(names)
   for (const { name, reads } of nodes.toReversed()) {
     if (found.has(name)) for (const read of reads) found.add(read)
@@ -34,10 +34,7 @@ function withRead(nodes: readonly Node[], names: Iterable<string>): Set<string> 
  * In the syntax of dbt: `name`, `+name`, `name+`, `path:models`, `tier:detail`. @param nodes in run order
  * @param words each one or several selectors, separated by blanks or commas @throws ConfigError with a proposal
  */
-export function selectModels(
-  nodes: readonly Node[],
-  words: readonly string[],
-): ReadonlySet<string> {
+export function selectModels(nodes: readonly Node[], words: readonly string[]) {
   const names = nodes.map(({ name }) => name)
   const selected = new Set<string>()
   for (const selector of words.flatMap((word) => word.split(/[\s,]+/)).filter(Boolean)) {
@@ -89,11 +86,10 @@ export async function askedOnly(warehouse: Warehouse, project: Project): Promise
     project.nodes,
     project.nodes.filter(isUnasked).map(({ name }) => name),
   )
-  const isMade = ({ reads }: Reader) => !reads.some((read) => absent.has(read))
   return {
     ...project,
     nodes: project.nodes.filter(({ name }) => !absent.has(name)),
-    checks: project.checks.filter(isMade),
+    checks: project.checks.filter(({ reads }) => !reads.some((read) => absent.has(read))),
   }
 }
 

@@ -80,26 +80,19 @@ export async function forgetChanges(warehouse: Warehouse): Promise<void> {
 export type ChangedTables = ReadonlyMap<string, ReadonlySet<number | null> | 'all'>
 
 /** The changes since a build; null if they are unknown, or a load was not built yet. */
-export async function changesSince(
-  warehouse: Warehouse,
-  buildId: string,
-): Promise<ChangedTables | null> {
-  const rows = await warehouse.all<{
-    name: string | null
-    in_all: boolean
-    years: readonly (number | null)[] | null
-    is_built: boolean
-  }>(
-    `select table_name as name, coalesce(bool_or(changed.build is not null and years is null), false) as in_all,
-       flatten(list(years)) as years, coalesce(max(changed.build), 0) <= (select max(build) from ops.builds) as is_built
+export async function changesSince(warehouse: Warehouse, buildId: string) {
+  type Row = { name: string | null; years: (number | null)[] | null; is_built: boolean }
+  const rows = await warehouse.all<Row>(
+    `select table_name as name, case when count(*) = count(years) then flatten(list(years)) end as years,
+       coalesce(max(changed.build), 0) <= (select max(build) from ops.builds) as is_built
      from ops.builds as since left join ops.changed_tables as changed on changed.build > since.build
      where since.build_id = $1 group by table_name`,
     [buildId],
   )
   if (rows.length === 0 || rows.some((row) => !row.is_built)) return null
   return new Map(
-    rows.flatMap(({ name, in_all: isInAll, years }) =>
-      name === null ? [] : [[name, isInAll ? 'all' : new Set(years)]],
+    rows.flatMap(({ name, years }): [string, ReadonlySet<number | null> | 'all'][] =>
+      name === null ? [] : [[name, years === null ? 'all' : new Set(years)]],
     ),
   )
 }

@@ -15,7 +15,7 @@ export function logOf(database: string): string {
 
 export function spilledBeside(path: string): string[] {
   if (!existsSync(dirname(path))) return []
-  const [own, start] = [basename(spillFolderOf(path)), `${basename(path)}.tmp`]
+  const [own, start] = [basename(spillFolderOf({ path })), `${basename(path)}.tmp`]
   return readdirSync(dirname(path))
     .filter((name) => (name === start || name.startsWith(`${start}.`)) && name !== own)
     .map((name) => join(dirname(path), name))

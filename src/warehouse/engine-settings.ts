@@ -36,9 +36,9 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
     allocator_flush_threshold: FREED_AT_MOST,
     allocator_bulk_deallocation_flush_threshold: FREED_AT_MOST,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
-    temp_directory: folderOf(options),
+    temp_directory: spillFolderOf(options),
     memory_limit: options.memoryLimit ?? `${Math.floor(shareOfEngine() / MIB)}MiB`,
-    threads: String(threadsFor(options)),
+    threads: String(options.threads ?? mostThreads()),
   }
 }
 
@@ -48,26 +48,22 @@ const OF_THIS_PROCESS = randomUUID()
  * Next to the database file and as private; the next writer removes what killed processes left. By default all
  * processes that read a file share one folder, and damage each other's files.
  */
-export function spillFolderOf(path: string): string {
-  const isBeside = path !== ':memory:' && isWritable(dirname(path))
-  return isBeside ? `${path}.tmp.${OF_THIS_PROCESS}` : join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
+export function spillFolderOf({
+  path,
+  spillFolder,
+}: Pick<WarehouseOptions, 'path' | 'spillFolder'>): string {
+  const elsewhere = join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
+  if (spillFolder !== undefined || path === ':memory:') return spillFolder ?? elsewhere
+  try {
+    accessSync(dirname(path), constants.W_OK)
+    return `${path}.tmp.${OF_THIS_PROCESS}`
+  } catch {
+    return elsewhere
+  }
 }
 
 export function removeSpillFolder(options: WarehouseOptions): void {
-  rmSync(folderOf(options), { recursive: true, force: true })
-}
-
-function folderOf({ path, spillFolder = spillFolderOf(path) }: WarehouseOptions): string {
-  return spillFolder
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
+  rmSync(spillFolderOf(options), { recursive: true, force: true })
 }
 
 const LARGEST_SPILLED = 16 * GIB
@@ -80,7 +76,7 @@ export function limitSpilled(bytes: number | null): void {
 
 /** How much the engine may spill, in its own format. Separate from the settings, which must be the same each time. */
 export function spillLimitFor(options: WarehouseOptions): string {
-  const { bavail, bsize } = statfsSync(dirname(folderOf(options)))
+  const { bavail, bsize } = statfsSync(dirname(spillFolderOf(options)))
   const bytes = toldLimit ?? Math.min((bavail * bsize) / 2, LARGEST_SPILLED)
   return `${Math.round(bytes / MIB)}MiB`
 }
@@ -103,8 +99,7 @@ function shareOfEngine(): number {
   return Math.max(SMALLEST_SHARE, Math.min(memory * LARGEST_PART, memory - OUTSIDE_ENGINE))
 }
 
-function threadsFor({ threads }: WarehouseOptions): number {
-  if (threads !== undefined) return threads
+function mostThreads(): number {
   const fed = Math.floor(shareOfEngine() / SMALLEST_LIMIT_PER_THREAD)
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
 }

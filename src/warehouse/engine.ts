@@ -14,6 +14,7 @@ export type {
   DuckDBDataChunk,
   DuckDBExtractedStatements,
   DuckDBInstance,
+  DuckDBPreparedStatement,
   DuckDBResult,
   DuckDBResultReader,
 } from '@duckdb/node-api'
@@ -25,10 +26,7 @@ const require = createRequire(import.meta.url)
 let loaded: typeof Client | undefined
 
 export function engine(): typeof Client {
-  return (loaded ??= load())
-}
-
-function load(): typeof Client {
+  if (loaded !== undefined) return loaded
   const client = require('@duckdb/node-api') as typeof Client
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
   // The client would print instants in the time zone of this process, although SQL works in UTC.
@@ -36,7 +34,7 @@ function load(): typeof Client {
   // The client's own reader would strip U+FEFF from the beginning of each text, so an id would differ from the stored
   // one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
-  return client
+  return (loaded = client)
 }
 
 export function toEngine(values: SqlList): DuckDBValue[] {

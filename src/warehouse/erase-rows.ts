@@ -32,10 +32,7 @@ const OF_EVENTS = new Set(
 const VERSIONS = 'main.job_change_event_versions'
 
 /** Counts the rows that are not kept, in every table that names people. */
-export async function countErasable(
-  warehouse: Warehouse,
-  rows: ErasableRows,
-): Promise<RowsByTable> {
+export async function countErasable(warehouse: Warehouse, rows: ErasableRows) {
   const erased: string[] = []
   const rejects = await warehouse.stream(`select ${REJECT_ID}, event from ops.rejects`)
   for await (const batch of rejects.batches) {
@@ -60,10 +57,7 @@ export async function countErasable(
  * Then the next build is a full refresh, and until then a check counts as failed, so that half-erased tables
  * are not published. @returns how many rows, by table
  */
-export async function deleteErasable(
-  warehouse: Warehouse,
-  rows: ErasableRows,
-): Promise<RowsByTable> {
+export function deleteErasable(warehouse: Warehouse, rows: ErasableRows): Promise<RowsByTable> {
   return warehouse.transaction(async () => {
     const counts = await countErasable(warehouse, rows)
     if (Object.keys(counts).length === 0) return counts

@@ -40,10 +40,7 @@ const TABLES = `select c.table_name as name, any_value(coalesce(t.comment, v.com
   group by c.table_name order by c.table_name`
 
 /** @param names of those that are wanted; null: all @throws ConfigError for one that is not there */
-export async function tablesToExport(
-  warehouse: Warehouse,
-  names: readonly string[] | null,
-): Promise<readonly ExportTable[]> {
+export async function tablesToExport(warehouse: Warehouse, names: readonly string[] | null) {
   const all = await warehouse.all<Omit<ExportTable, 'columns'> & { columns: Column[] }>(TABLES)
   const known = all.map(({ name }) => name)
   const unknown = names?.find((name) => !known.includes(name))
@@ -54,7 +51,7 @@ export async function tablesToExport(
   }
   return all
     .filter(({ name }) => names?.includes(name) ?? true)
-    .map(({ name, columns, comment }) => ({ name, columns: columns.map(inPostgres), comment }))
+    .map((table): ExportTable => ({ ...table, columns: table.columns.map(inPostgres) }))
 }
 
 export function definitionOf({ name, postgresType }: ExportColumn): string {
@@ -120,13 +117,14 @@ export async function writeCsv(
 /** SQL of DuckDB and PostgreSQL. @param place the table, quoted */
 export function commentsOn(
   place: string,
-  { comment, columns }: { comment: string | null; columns: readonly Commented[] },
+  about: { kind?: string; comment: string | null; columns: readonly Commented[] },
 ): string {
+  const { kind = 'table', comment, columns } = about
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
       `comment on column ${place}.${quoteIdentifier(name)} is ${text === null ? 'null' : quoteText(text)};`,
   )
-  const ofTable = comment === null ? [] : [`comment on table ${place} is ${quoteText(comment)};`]
+  const ofTable = comment === null ? [] : [`comment on ${kind} ${place} is ${quoteText(comment)};`]
   return [...ofTable, ...ofColumns].join('\n')
 }
 
@@ -162,7 +160,14 @@ export async function exportTables(
   }
   const made = `${to}.jobtide-export`
   onDisk(made, () => rmSync(made, { recursive: true, force: true }))
-  const tables = await writeFolder(warehouse, made, chosen, format)
+  onDisk(made, () => makeFolders(made))
+  const write = format === 'csv' ? writeCsv : writeParquet
+  const tables: { name: string; rows: number }[] = []
+  for (const table of chosen) {
+    const rows = await write(warehouse, table, join(made, `${table.name}.${format}`))
+    tables.push({ name: table.name, rows })
+  }
+  onDisk(made, () => writeFileSync(join(made, LOAD_SCRIPT), loadScript(chosen, format)))
   onDisk(to, () => {
     rmSync(to, { recursive: true, force: true })
     renameSync(made, to)
@@ -180,29 +185,8 @@ function isExportedFolder(folder: string): boolean {
   return isOurs && readdirSync(folder).every((name) => name === LOAD_SCRIPT || isLoaded(name))
 }
 
-async function writeFolder(
-  warehouse: Warehouse,
-  folder: string,
-  tables: readonly ExportTable[],
-  format: Format,
-) {
-  const written: { name: string; rows: number }[] = []
-  const write = format === 'csv' ? writeCsv : writeParquet
-  onDisk(folder, () => makeFolders(folder))
-  for (const table of tables) {
-    const rows = await write(warehouse, table, join(folder, `${table.name}.${format}`))
-    written.push({ name: table.name, rows })
-  }
-  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables, format)))
-  return written
-}
-
 // Parquet has no integer of 128 bits: the engine would write a rounded number.
-function writeParquet(
-  warehouse: Warehouse,
-  { name, columns }: ExportTable,
-  path: string,
-): Promise<number> {
+function writeParquet(warehouse: Warehouse, { name, columns }: ExportTable, path: string) {
   const cells = columns.map((one) => {
     const column = quoteIdentifier(one.name)
     return one.postgresType === 'numeric' ? `${column}::varchar as ${column}` : column

@@ -6,6 +6,7 @@ import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from './rows.ts'
 import { quoteIdentifier } from './sql-text.ts'
 import { ConfigError } from '../support/errors.ts'
+import { relationsIn } from './columns.ts'
 import type { Warehouse } from './warehouse.ts'
 
 /** Runs `sql/reports/<name>.sql`. Parameters, such as `$pipeline`, that it does not name are left out. */
@@ -21,10 +22,7 @@ export async function queryReport<Row extends object>(
 
 /** Makes `sql/reports/<name>.sql` a temporary view of that name. @throws ConfigError if its tables were never built */
 export async function makeReportView(warehouse: Warehouse, name: string): Promise<void> {
-  const tables = await warehouse.number(
-    `select count(*) from duckdb_tables() where schema_name = 'main' and table_name = 'joiners'`,
-  )
-  if (tables === 0) {
+  if (!(await relationsIn(warehouse)).some(({ name }) => name === 'joiners')) {
     throw new ConfigError('the warehouse has no tables for analysts yet: they were never built', {
       hint: 'Run `jobtide build`, or a pipeline.',
     })

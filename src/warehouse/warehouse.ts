@@ -9,7 +9,14 @@ import { dirname, join } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
-import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  LockedError,
+  messageOf,
+  onDisk,
+} from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
@@ -24,12 +31,20 @@ import {
   toBindings,
   toEngine,
   type DuckDBConnection,
+  type DuckDBDataChunk,
+  type DuckDBExtractedStatements,
   type DuckDBInstance,
+  type DuckDBPreparedStatement,
   type DuckDBResult,
   type DuckDBResultReader,
 } from './engine.ts'
-import { NEWER_HINT, asWarehouseError, hasNoLocks } from './errors.ts'
-import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
+import {
+  NEWER_HINT,
+  NoSqlError,
+  NotOneReadingError,
+  asWarehouseError,
+  hasNoLocks,
+} from './errors.ts'
 import type { ResultTable, RowStream, SqlList, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
@@ -66,17 +81,13 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
       removeSpilled(path)
       await applySchema(warehouse)
     }
-    await searchTiers(warehouse)
+    // A statement may name a table without its tier. In a warehouse from before 0.16 all are in `main`.
+    await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
     return warehouse
   } catch (error) {
     warehouse.close()
     throw error
   }
-}
-
-/** Lets a statement name a table without its tier. In a warehouse from before 0.16 all of them are in `main`. */
-async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
-  await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
 }
 
 /**
@@ -306,6 +317,73 @@ class OpenWarehouse {
       throw asWarehouseError(error, this.path)
     }
   }
+}
+
+const BLANK = String.raw`\s|;|--[^\n]*\n|\/\*.*?\*\/`
+const WRITTEN_CREATE = new RegExp(`^(?:${BLANK})*create\\b`, 'is')
+const EXPLAINED = new RegExp(`^(?:${BLANK})*explain(?:${BLANK}|\\([^()]*\\)|analyze\\b)*`, 'is')
+// The client's only message about SQL without a statement.
+const NO_STATEMENT = 'Error in native callback'
+
+/** @throws NotOneReadingError for anything but one statement that reads; errors of the engine as they are */
+async function streamReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+  const { CREATE, EXPLAIN, SELECT } = engine().StatementType
+  const statements = await connection.extractStatements(sql).catch((error: unknown) => {
+    throw messageOf(error) === NO_STATEMENT ? new NoSqlError() : error
+  })
+  const last = statements.count - 1
+  // Before a pivot without a list of values, the engine adds a statement that creates a temporary type.
+  for (let at = 0; at < last; at += 1) {
+    await prepared(statements, at, async (statement) => {
+      if (statement.statementType !== CREATE || WRITTEN_CREATE.test(sql))
+        throw new NotOneReadingError(`there are ${statements.count} statements`)
+      await statement.run()
+    })
+  }
+  return prepared(statements, last, async (statement) => {
+    // Also the kind of `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot`.
+    let { statementType: type } = statement
+    if (type === EXPLAIN) {
+      // With `analyze` it runs what it explains. All but the last of several are the engine's own.
+      const explained = await connection.extractStatements(sql.replace(EXPLAINED, ''))
+      type = await prepared(explained, explained.count - 1, async (one) => one.statementType)
+    }
+    if (type !== SELECT) throw new NotOneReadingError('it does not read')
+    return statement.stream()
+  })
+}
+
+async function prepared<T>(
+  statements: DuckDBExtractedStatements,
+  at: number,
+  work: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const statement = await statements.prepare(at)
+  try {
+    return await work(statement)
+  } finally {
+    statement.destroySync()
+  }
+}
+
+function columnsOf(
+  result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>,
+): ResultTable['columns'] {
+  const types = result.columnTypes()
+  return result
+    .deduplicatedColumnNames()
+    .map((name, index) => ({ name, type: String(types[index]) }))
+}
+
+// When a statement fails after its first rows, the client ends them as if all were there; only the result shows the
+// failure, without its cause.
+async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
+  const chunk = await result.fetchChunk()
+  if (chunk !== null && chunk.rowCount > 0) return chunk
+  if (result.returnType !== engine().ResultReturnType.INVALID) return null
+  throw new JobtideError(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
+    hint: 'A value cannot be computed: check casts (`try_cast` gives null instead), memory and disk space.',
+  })
 }
 
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/

@@ -15,7 +15,7 @@ import {
   sqlFilesIn,
   type ModelFile,
 } from '../../warehouse/catalog.ts'
-import { SqlError, naming } from '../../warehouse/errors.ts'
+import { SqlError } from '../../warehouse/errors.ts'
 
 export class OwnSqlError extends ConfigError {
   /** @param place the file, with its line if known, such as `models/mine.sql:7` */
@@ -115,17 +115,17 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
   )
 }
 
-/** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
+/** Adds the source of refused SQL to an error: in an own file its line. @param what such as `model joiners` */
 export async function namingFile<T>(
   what: string,
   file: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (file === undefined) return naming(what, work)
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
+    if (file === undefined) throw new SqlError(`${what}: ${error.message}`, error)
     // Every statement puts this SQL on its first line, so line numbers match.
     const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
     throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, '', error)

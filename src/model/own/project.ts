@@ -10,7 +10,7 @@ import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
-import { readsOf, runOrder, withSchemas, type Project, type ProjectNode } from '../project.ts'
+import { nodeOf, readsOf, runOrder, type Project, type ProjectNode } from '../project.ts'
 import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
@@ -46,23 +46,16 @@ export async function withOwn(
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
   const reads = await readsOfFiles(warehouse, files, project)
   const shipped = new Map(project.nodes.map((node) => [node.name, node]))
-  const nodes = inOrder(
-    files.models.map((model) => {
-      const own = reads.get(model.file) ?? []
-      const schemaOf = (name: string) =>
-        own.includes(name) ? shipped.get(name)?.schema : undefined
-      const endpoints = [model, ...own.map((name) => shipped.get(name))].flatMap(
-        (one) => one?.endpoints ?? [],
-      )
-      return {
-        ...model,
-        reads: own,
-        storedSql: withSchemas(model.sql, schemaOf),
-        endpoints: [...new Set(endpoints)],
-        computed: null,
-      }
-    }),
-  )
+  const found = files.models.map((model): ProjectNode => {
+    const own = reads.get(model.file) ?? []
+    const read = own.flatMap((name) => shipped.get(name) ?? [])
+    const endpoints = [model, ...read].flatMap((one) => one.endpoints ?? [])
+    return { ...nodeOf(model, model.file, own, shipped), endpoints: [...new Set(endpoints)] }
+  })
+  const ownNames = new Set(found.map(({ name }) => name))
+  const existing = found.flatMap((node) => node.reads.filter((name) => !ownNames.has(name)))
+  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
+  const nodes = runOrder(found, existing, refuse)
   const stale = new Set<string>()
   for (const node of nodes) {
     if (isNew(node) || node.reads.some((name) => stale.has(name))) stale.add(node.name)
@@ -82,20 +75,12 @@ export async function withOwn(
     nodes: [...project.nodes, ...nodes],
     checks: [...project.checks, ...ofHeaders, ...checks],
     reserved: new Set([...project.reserved, ...nodes.map(({ name }) => name)]),
-    fingerprint: withLists(project.fingerprint, files),
+    fingerprint:
+      files.lists.size === 0
+        ? project.fingerprint
+        : sha256Hex(JSON.stringify([project.fingerprint, ...files.lists])),
     own: { folder: root ?? '', made, stale, gone },
   }
-}
-
-function withLists(fingerprint: string, { lists }: OwnFiles): string {
-  return lists.size === 0 ? fingerprint : sha256Hex(JSON.stringify([fingerprint, ...lists]))
-}
-
-function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
-  const own = new Set(found.map(({ name }) => name))
-  const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
-  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
-  return runOrder(found, [...existing], refuse)
 }
 
 /**
