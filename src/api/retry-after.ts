@@ -10,14 +10,7 @@ import { obeyedWait } from '../support/waits.ts'
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The plan's rate limit, as the service reports it (`X-RateLimit-*`). */
-export interface RateReport {
-  /** Requests per window, when it said so. */
-  readonly limit: number | null
-  /** Requests left in this window, when it said so. */
-  readonly remaining: number | null
-  /** Milliseconds until the next window begins, when it said so. */
-  readonly resetMs: number | null
-}
+export type RateReport = Readonly<ReturnType<typeof rateReport>>
 
 // The shortest wait, so that a service that says "0 seconds" does not get a storm.
 const SHORTEST_WAIT_MS = SECOND
@@ -110,7 +103,7 @@ export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
-export function rateReport(headers: Headers, nowMs: number): RateReport {
+export function rateReport(headers: Headers, nowMs: number) {
   const reset = headerOf(headers, 'x-ratelimit-reset')
   const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)
   return {

@@ -107,18 +107,10 @@ export const eventSchema = z.object({
 
 export type JobChangeEvent = z.infer<typeof eventSchema>
 
-export interface PageEnvelope {
-  readonly events: readonly unknown[]
-  readonly page: number
-  /** Events on the page, by the service's count; null if it does not say. */
-  readonly limit: number | null
-  readonly hasMore: boolean
-  /** The charge as the service sent it: any JSON value. */
-  readonly creditsSent: unknown
-}
+export type PageEnvelope = Readonly<Exclude<ReturnType<typeof parsePage>, string>>
 
 /** Reads the body of a 200. Returns the reason as text if it is not a page. */
-export function parsePage(body: Buffer): PageEnvelope | string {
+export function parsePage(body: Buffer) {
   const json = parseJson(body)
   if (json === undefined)
     return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
@@ -132,6 +124,7 @@ export function parsePage(body: Buffer): PageEnvelope | string {
   return {
     events: data,
     page: pagination.page,
+    /** Events on the page, by the service's count; null if it does not say. */
     limit: pagination.limit,
     hasMore: pagination.has_more,
     creditsSent: credit_used,

@@ -73,7 +73,7 @@ export interface ReceivedPage {
   readonly answer: Answer
   readonly envelope: PageEnvelope
   readonly events: readonly EventFacts[]
-  readonly shown: ShownEvents
+  readonly shown: Readonly<ReturnType<typeof shownIn>>
   readonly time: ServiceTime
 }
 
@@ -123,21 +123,12 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
-/** The ids on a page that belong to its batch, and those of other organisations. */
-export interface ShownEvents {
-  readonly own: readonly EventFacts[]
-  readonly foreign: ReadonlySet<string>
-}
-
 /**
  * Until the id of a company requested by URL is known, any id may be its own, even under another name, because companies
  * are renamed. But a URL means one company: if a page has more ids with other names than there are URLs, some companies
  * were not requested, and no rule can tell which.
  */
-export function shownIn(
-  { organizations }: BatchRecord,
-  events: readonly EventFacts[],
-): ShownEvents {
+export function shownIn({ organizations }: BatchRecord, events: readonly EventFacts[]) {
   const ids = new Set(organizations.flatMap(({ by, value }) => (by === 'id' ? value : [])))
   const urls = organizations.filter(({ by }) => by === 'url')
   const slugs = new Set(urls.map(({ value }) => companySlug(value)))

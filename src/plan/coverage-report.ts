@@ -68,15 +68,7 @@ export interface OrganizationCoverage {
 }
 
 /** Coverage of all these organisations, the earliest watermark first. */
-export interface CoverageReport {
-  readonly organizations: readonly OrganizationCoverage[]
-  readonly read: number
-  readonly neverRead: number
-  readonly quarantined: number
-  readonly withGaps: number
-  readonly oldestWatermark: number | null
-  readonly newestWatermark: number | null
-}
+export type CoverageReport = Readonly<ReturnType<typeof totalled>>
 
 /**
  * Without `wanted`: all that were ever requested with these filters, since the first read of each.
@@ -90,12 +82,12 @@ export function coverageReport(
 ): CoverageReport {
   const history = { ...inQuestion(past, filters), question: filtersText(filters) }
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
-  return totalled(
-    [...names].map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs)),
-  )
+  const coverageOfOne = ([id, askedAs]: readonly [string, string]) =>
+    organizationCoverage(id, askedAs, wanted, history, nowMs)
+  return totalled([...names].map(coverageOfOne))
 }
 
-function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
+function totalled(all: readonly OrganizationCoverage[]) {
   const organizations = all.toSorted(
     (a, b) => (a.watermark ?? 0) - (b.watermark ?? 0) || (a.askedAs < b.askedAs ? -1 : 1),
   )

@@ -83,17 +83,13 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
   return isAnother ? 'killed' : 'running'
 }
 
-export interface PipelineRuns {
-  /** The last run that was more than a sample. */
-  readonly last: RunHistory | null
-  /** When the last run ended, in any way; null for never. */
-  readonly endedAt: number | null
-  /** When a run last ended with exit 0; null for never. */
-  readonly doneAt: number | null
-}
+export type PipelineRuns = Readonly<ReturnType<typeof runsOf>>
 
-/** The runs of a pipeline, without samples and searches by hand. */
-export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): PipelineRuns {
+/**
+ * The last run of a pipeline, without samples and searches by hand, when its last run ended, and when one last ended
+ * with exit 0; null for never.
+ */
+export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string) {
   const own = [...runs.values()].filter(
     ({ started, finished }) =>
       started.pipeline === pipeline &&

@@ -12,8 +12,7 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { meant } from '../support/nearest.ts'
 import { plainly } from '../support/schema-words.ts'
 import { lineOf } from '../support/yaml-lines.ts'
-import type { Schedule } from './due.ts'
-import { commonFields, text, type NotifySpec } from './pipeline-fields.ts'
+import { commonFields, text } from './pipeline-fields.ts'
 import { watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
@@ -139,15 +138,10 @@ const SYNTAX: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'the line --- begins a second document; write each pipeline into its own file',
 }
 
-/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
-export interface ReadableParts {
-  readonly name: string | null
-  readonly schedule: Schedule | null
-  readonly notify: NotifySpec | null
-}
+export type ReadableParts = Readonly<ReturnType<typeof readableParts>>
 
-/** Reads the valid parts of a pipeline file, each on its own. Never throws. */
-export function readableParts(written: string): ReadableParts {
+/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
+export function readableParts(written: string) {
   const { name, schedule, timezone, notify } = commonFields
   let values: Readonly<Record<string, unknown>> = {}
   try {

@@ -6,6 +6,7 @@
 
 import { isoInstant } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { MINUTE } from '../support/units.ts'
 import { PublishError, RefusedError } from './errors.ts'
@@ -85,8 +86,21 @@ function canReplace(
   destination: string,
   { adoptDestination = false, acceptShrink = false, lists }: Choices,
 ): boolean {
-  const isAnother = isOfAnotherJournal(before, now)
-  if (isAnother && !adoptDestination) throw anotherJournal(before, now, destination)
+  const isAnother = before.journal_id !== now.journal_id
+  if (isAnother && !adoptDestination) {
+    const made = 'tables' in now ? now : null
+    // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
+    const advice =
+      made?.credits.total === 0 && made.coverage.organizations === 0
+        ? 'A restored warehouse has no journal: to continue there, publish once with --adopt-destination.'
+        : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
+    throw refusal(
+      before,
+      destination,
+      `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
+      `${keptText(before)} ${advice}`,
+    )
+  }
   // A list includes all earlier ones. The operator sees only numbers, and the list of an older backup would let people
   // come back, so no option accepts it.
   const [was, is] = [before.not_kept, now.not_kept]
@@ -105,31 +119,8 @@ function canReplace(
   )
 }
 
-export function isOfAnotherJournal(before: Source, now: Source): boolean {
-  return before.journal_id !== now.journal_id
-}
-
-function anotherJournal(before: StoredManifest, now: Source | StoredManifest, destination: string) {
-  const made = 'tables' in now ? now : null
-  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
-  const advice =
-    made?.credits.total === 0 && made.coverage.organizations === 0
-      ? 'A restored warehouse has no journal: to continue there, publish once with --adopt-destination.'
-      : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
-  return refusal(
-    before,
-    destination,
-    `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
-    `${keptText(before)} ${advice}`,
-  )
-}
-
-function refusal(
-  { snapshot_id }: StoredManifest,
-  destination: string,
-  what: string,
-  hint: string,
-): RefusedError {
+function refusal(before: StoredManifest, destination: string, what: string, hint: string) {
+  const { snapshot_id } = before
   return new RefusedError(what, { hint, context: { destination, snapshot_id } })
 }
 
@@ -217,10 +208,7 @@ export function refuseSchemaChange(
 }
 
 /** Changes that break readers. New tables and columns do not count. */
-function incompatibilities(
-  before: readonly ManifestTable[],
-  now: readonly ManifestTable[],
-): string[] {
+function incompatibilities(before: readonly ManifestTable[], now: readonly ManifestTable[]) {
   return before.flatMap(({ name, schema, rows }) => {
     const current = now.find((table) => table.name === name)
     // Without rows it belongs to an endpoint that was never asked.
@@ -250,8 +238,8 @@ function keptText({ snapshot_id: id }: StoredManifest): string {
 function countsText({ tables, coverage }: StoredManifest): string {
   const { rows } = totalsOf({ tables })
   const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
-  const { organizations } = coverage
-  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+  const covered = countText(coverage.organizations, 'organisation')
+  return `${shown(rows)} rows (${shown(events)} of them events), ${covered} covered`
 }
 
 function journalText({ journal_id: id }: Source): string {
@@ -260,5 +248,5 @@ function journalText({ journal_id: id }: Source): string {
 }
 
 function shown(value: number | string | null): string {
-  return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? 'nothing')
+  return typeof value === 'number' ? numberText(value) : (value ?? 'nothing')
 }

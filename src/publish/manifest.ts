@@ -10,12 +10,7 @@ import { sum } from '../support/numbers.ts'
 import { plainly } from '../support/schema-words.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
-import {
-  isPlainKey,
-  type ObjectStore,
-  type ObjectVersion,
-  type StoredObject,
-} from './store/object-store.ts'
+import { isPlainKey, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
@@ -339,12 +334,8 @@ export function knownKey(key: string) {
   return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId } as const
 }
 
-export interface CurrentSnapshot {
-  readonly pointer: Pointer
-  readonly version: ObjectVersion
-  /** Perhaps one of an older format. */
-  readonly manifest: StoredManifest
-}
+/** Its manifest may be of an older format. */
+export type CurrentSnapshot = NonNullable<Awaited<ReturnType<typeof readCurrent>>>
 
 /** Reads `latest.json` alone; null when nothing was published yet. @throws PublishError when it is not Jobtide's */
 export async function readPointer(store: ObjectStore) {
@@ -354,7 +345,7 @@ export async function readPointer(store: ObjectStore) {
 }
 
 /** The snapshot that `latest.json` names; null for none. @throws PublishError when part of it is missing or changed */
-export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
+export async function readCurrent(store: ObjectStore) {
   const found = await readPointer(store)
   if (found === null) return null
   const { manifest_key: key, manifest_sha256: sha256 } = found.pointer

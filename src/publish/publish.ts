@@ -13,13 +13,7 @@ import { updateCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
-import {
-  isEmpty,
-  isOfAnotherJournal,
-  assertNoDataLoss,
-  refuseSchemaChange,
-  type LossChoices,
-} from './guard.ts'
+import { assertNoDataLoss, isEmpty, refuseSchemaChange, type LossChoices } from './guard.ts'
 import {
   FORMAT_VERSION,
   POINTER_KEY,
@@ -109,7 +103,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     exportSnapshot(options, current, sizes),
   )
   const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0, destination }
-  if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
+  if (isEmpty(manifest) && before?.journal_id !== manifest.journal_id) {
     // An empty snapshot would suggest to readers that nothing ever happened.
     const seen = { snapshotId: before?.snapshot_id ?? null, replacedFormat: null }
     return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
@@ -158,7 +152,10 @@ async function exportSnapshot(
 ) {
   const { warehouse, runId, clock, snapshotId, made, version } = options
   const checks = await readChecks(warehouse)
-  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
+  type Ledger = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
+  const [ledger] = await warehouse.all<Ledger>(LEDGER_SQL, [runId])
+  if (ledger === undefined) throw new Error('an aggregate has one row')
+  const { credits, duckdb, ...coverage } = ledger
   const versions = { jobtide: version, duckdb }
   const before = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
   const { tables, files } = await exportTables(options, before, sizes, versions)
@@ -212,15 +209,6 @@ const LEDGER_SQL = `
     version() as duckdb
   from summary`
 
-/** Reads coverage, credits and the engine's version in the transaction that is open. */
-async function readLedger(warehouse: Warehouse, runId: string | null) {
-  type Row = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
-  const [row] = await warehouse.all<Row>(LEDGER_SQL, [runId])
-  if (row === undefined) throw new Error('an aggregate has one row')
-  const { credits, duckdb, ...coverage } = row
-  return { coverage, credits, duckdb }
-}
-
 const CHECKS_SQL = `
   select max(build_id) as build_id, cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
@@ -257,10 +245,8 @@ export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks
 
 const AT_ONCE = 4
 
-async function putFiles(
-  { store, signal, logger, onProgress }: PublishOptions,
-  files: readonly ScratchFile[],
-): Promise<void> {
+async function putFiles(options: PublishOptions, files: readonly ScratchFile[]): Promise<void> {
+  const { store, signal, logger, onProgress } = options
   let done = 0
   if (files.length === 0) onProgress?.({ phase: 'upload', done, total: 0, name: '' })
   await atOnce(files, AT_ONCE, async ({ key, path, rows, bytes }) => {

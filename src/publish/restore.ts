@@ -37,8 +37,6 @@ export interface RestoreOptions {
   readonly signal?: AbortSignal
 }
 
-export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
-
 /**
  * Proves a snapshot as `verify` does, without what is found next to it.
  * @throws DamagedSnapshotError naming the first findings; PublishError when there is no such snapshot

@@ -40,20 +40,14 @@ export interface GcOptions {
   readonly signal?: AbortSignal
 }
 
-export interface GcReport {
-  /** The reason why nothing was deleted; null when all is done. */
-  readonly reason: string | null
-  /** Ids of snapshots that are no longer kept, oldest first. */
-  readonly snapshots: readonly string[]
-  readonly objects: number
-  readonly bytes: number
-  /** Uploads that began long ago, were never completed, and are now abandoned. */
-  readonly uploads: number
-}
-
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
 
+export type GcReport = Omit<Awaited<ReturnType<typeof collect>>, 'reason'> & {
+  readonly reason: string | null
+}
+
+/** @returns why nothing was deleted (null: it was), the expired snapshots, oldest first, and abandoned uploads */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
   const inventory = await takeInventory(store)
@@ -76,7 +70,7 @@ async function collect(
   { store, keep, signal }: GcOptions,
   { manifests, currentId, pointerMovedAt, objects }: Inventory,
   oldBefore: number,
-): Promise<GcReport> {
+) {
   const isOld = ({ modifiedAt }: StoredObject) => modifiedAt < oldBefore
   const never = neverPublished(manifests, currentId)
   const dated = manifests
@@ -272,7 +266,7 @@ export function expiredSnapshots(
 export function neverPublished(
   manifests: readonly Pick<StoredManifest, 'snapshot_id' | 'previous'>[],
   currentId: string,
-): ReadonlySet<string> {
+) {
   const previousOf = new Map(
     manifests.map((one) => [one.snapshot_id, one.previous?.snapshot_id ?? null]),
   )
@@ -282,9 +276,8 @@ export function neverPublished(
     at = previousOf.get(at) ?? null
   }
   const followed = new Set(previousOf.values())
-  const never = [...previousOf].filter(
-    ([id, previous]) =>
-      !chain.has(id) && !followed.has(id) && previous !== null && chain.has(previous),
+  const never = [...previousOf].flatMap(([id, previous]) =>
+    !chain.has(id) && !followed.has(id) && chain.has(previous ?? '') ? id : [],
   )
-  return new Set(never.map(([id]) => id))
+  return new Set(never)
 }

@@ -26,7 +26,6 @@ import {
   type ManifestFile,
   type ManifestTable,
   type NamedObject,
-  type SnapshotTotals,
 } from './manifest.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
@@ -51,21 +50,13 @@ export interface VerifyOptions extends ObjectSource {
   readonly onProgress?: (step: Step) => void
 }
 
-export interface VerifyReport extends SnapshotTotals {
-  readonly snapshotId: string | null
-  readonly destination: string
-  /** Null also for one of an older format. */
-  readonly manifest: Manifest | null
-  /** Where `views.sql` reads the files, when the snapshot was copied here from there; else null. */
-  readonly copiedFrom: string | null
-  readonly findings: readonly Finding[]
-}
+export type VerifyReport = Readonly<Awaited<ReturnType<typeof verifySnapshot>>>
 
 /**
  * @throws PublishError when there is no such snapshot, it is swept away meanwhile, or the store refuses;
  * NewerFormatError for a destination of a newer version
  */
-export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
+export async function verifySnapshot(options: VerifyOptions) {
   const { store } = options
   const findings: Finding[] = []
   const report: Report = (kind, object, message) => {
@@ -88,6 +79,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
     }
   }
   const { destination } = store
+  // Where `views.sql` reads the files, when the snapshot was copied here from there.
   const from = manifest?.destination ?? destination
   const copiedFrom = from === destination ? null : from
   const totals = totalsOf(subject ?? { tables: [] })

@@ -64,13 +64,10 @@ export async function withPostgres<T>(
   }
 }
 
-function tlsOf({ tls, host, rootCertificate }: PostgresAddress) {
+function tlsOf({ tls, host: servername, rootCertificate: file }: PostgresAddress) {
   if (tls === 'disable') return false
-  const ca =
-    rootCertificate === null
-      ? {}
-      : { ca: onDisk(rootCertificate, () => readFileSync(rootCertificate, 'utf8')) }
-  return { rejectUnauthorized: tls === 'verify-full', servername: host, ...ca }
+  const ca = file === null ? {} : { ca: onDisk(file, () => readFileSync(file, 'utf8')) }
+  return { rejectUnauthorized: tls === 'verify-full', servername, ...ca }
 }
 
 const GRANTS =

@@ -36,10 +36,10 @@ export interface LoadOptions {
   readonly onProgress?: (step: Step) => void
 }
 
-export interface LoadedTable {
+/** Of its rows some changed; null where it had this content already, and nothing was sent. */
+type LoadedTable = {
   readonly name: string
   readonly rows: number
-  /** Rows that were deleted or inserted; null where it had this content already, and nothing was sent. */
   readonly rowsChanged: number | null
 }
 
@@ -100,7 +100,13 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
       await database.all(`create schema ${quoteIdentifier(schema)}`)
     }
     const there = new Map((await foundIn(database, schema)).map((found) => [found.name, found]))
-    refuseOthers(options, there)
+    const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
+    if (others.length > 0) {
+      const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
+      throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
+        hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
+      })
+    }
     const staged: Staged[] = []
     const total = tables.length + 1
     for (const [done, table] of tables.entries()) {
@@ -141,18 +147,6 @@ function isOurs({ kind, comment }: Found): boolean {
   return kind === 'r' && MARK.test(comment ?? '')
 }
 
-function refuseOthers(
-  { address, schema, tables }: LoadOptions,
-  there: ReadonlyMap<string, Found>,
-): void {
-  const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
-  if (others.length === 0) return
-  const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
-  throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
-    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
-  })
-}
-
 /** A table that is in a temporary one, or has this content already. */
 type Staged = Awaited<ReturnType<typeof stage>>
 
@@ -183,11 +177,7 @@ async function stage(
 }
 
 /** The key, where every value of it fits into an index. */
-async function keyOf(
-  warehouse: Warehouse,
-  { name, columns }: ExportTable,
-  key: readonly string[],
-): Promise<readonly string[]> {
+async function keyOf(warehouse: Warehouse, { name, columns }: ExportTable, key: readonly string[]) {
   const texts = columns.filter((one) => key.includes(one.name) && one.postgresType === 'text')
   if (texts.length === 0) return key
   const bytes = texts.map((one) => `strlen(${quoteIdentifier(one.name)})`).join(' + ')
@@ -196,11 +186,7 @@ async function keyOf(
 }
 
 /** Columns to add so that a table has this shape; null where it must be made again. */
-function changeOf(
-  { columns, key: hasKey }: Found,
-  table: ExportTable,
-  key: readonly string[],
-): ExportTable['columns'] | null {
+function changeOf({ columns, key: hasKey }: Found, table: ExportTable, key: readonly string[]) {
   const wanted = new Map(table.columns.map((column) => [column.name, column]))
   const isKept = (columns ?? []).every(([name, type]) => wanted.get(name)?.postgresType === type)
   if (!isKept || (hasKey ?? []).join('\n') !== key.join('\n')) return null
