@@ -72,26 +72,17 @@ export interface BuildStep {
   readonly rowsChanged?: number
 }
 
-export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
-  readonly buildId: string
-  /** Why it was a full refresh; null for an incremental build. */
-  readonly fullRefreshReason: string | null
-  /** The models that were selected; null if all were built. */
-  readonly selected: readonly string[] | null
-  /** The user's own models whose files are gone; their tables were dropped. */
-  readonly dropped: readonly string[]
-  readonly checks: readonly string[]
-  readonly durationMs: number
-}
+/**
+ * `fullRefreshReason` is null for an incremental build, `selected` if all models were built; `dropped` has the user's
+ * own models whose files are gone.
+ */
+export type BuildReport = Readonly<Awaited<ReturnType<typeof buildModels>>>
 
 /**
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
  * @throws JobtideError when a model is wrong: its SQL, its header, or a table that it reads
  */
-export async function buildModels(
-  warehouse: Warehouse,
-  options: BuildOptions,
-): Promise<BuildReport> {
+export async function buildModels(warehouse: Warehouse, options: BuildOptions) {
   const { buildId, builtAt, clock = realClock, mostChanged = MOST_CHANGED } = options
   const startedMs = clock.monotonic()
   const shipped = await readProject(warehouse, options.modelFolder, options.checkFolder)

@@ -37,10 +37,7 @@ export interface BuiltTables {
 }
 
 /** Adds the model to an error of the engine; for a model of the user's own the file and the line. */
-export function namingModel<T>(
-  { name, file, isOwn }: ProjectNode,
-  work: () => Promise<T>,
-): Promise<T> {
+export function namingModel<T>({ name, file, isOwn }: ProjectNode, work: () => Promise<T>) {
   return namingFile(`model ${name}`, isOwn === true ? file : undefined, work)
 }
 

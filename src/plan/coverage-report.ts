@@ -81,7 +81,11 @@ export function coverageReport(
   filters: Filters | undefined = wanted?.filters,
 ): CoverageReport {
   const history = { ...inQuestion(past, filters), question: filtersText(filters) }
-  const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
+  // Canonical name → name shown. A company that a list names twice counts once, under its first name.
+  const listed = wanted?.organizations.toReversed()
+  const names = listed
+    ? new Map(listed.map((one) => [canonicalName(history.ids, one), one.value]))
+    : knownNames(history)
   const coverageOfOne = ([id, askedAs]: readonly [string, string]) =>
     organizationCoverage(id, askedAs, wanted, history, nowMs)
   return totalled([...names].map(coverageOfOne))
@@ -154,14 +158,18 @@ function organizationCoverage(
   nowMs: number,
 ): OrganizationCoverage {
   const intervals = coverage.get(organizationId) ?? []
-  const types = wanted?.eventTypes ?? typesOf(intervals)
+  const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
+  // Nothing was read: none of its wanted time was looked at.
+  const read = asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
+  const types = wanted?.eventTypes ?? read
   const coveredIn = (among: readonly CoveredInterval[]) =>
     types.map((type) => coverageOf(type, among))
   const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
   const byType = coveredIn(intervals)
   const confirmed = coveredIn(intervals.filter(isConfirmed))
+  const start = wanted === null || wanted.window === 'all' ? null : nowMs - wanted.window * DAY
   const unread = byType.flatMap((covered, index) => {
-    const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
+    const from = wanted === null ? (covered[0]?.from ?? null) : start
     const eventTypes = types.slice(index, index + 1)
     return unreadBetween(covered, from, nowMs).map((stretch) => {
       return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
@@ -199,21 +207,6 @@ function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
     joined.set(key, { ...stretch, eventTypes })
   }
   return [...joined.values()].toSorted((a, b) => a.to - b.to)
-}
-
-function startOfWindow({ window }: Wanted, nowMs: number): number | null {
-  return window === 'all' ? null : nowMs - window * DAY
-}
-
-function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
-  const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
-  // Nothing was read: none of its wanted time was looked at.
-  return asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
-}
-
-/** Canonical name → name shown, for a list: a company that it names twice counts once, under its first name. */
-function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<string, string> {
-  return new Map(organizations.toReversed().map((one) => [canonicalName(ids, one), one.value]))
 }
 
 function knownNames(history: AskedHistory): Map<string, string> {

@@ -15,15 +15,13 @@ const UNKNOWN_RATE = 0.2
 const TYPICAL_EVENTS = 0.2
 
 /** Events a day: the organisation's own rate, mixed with a little of the list's, which stands for the unread. */
-export function ratesOf(
-  list: readonly (Sightings | undefined)[],
-): (seen: Sightings | undefined) => number {
+export function ratesOf(list: readonly (Sightings | undefined)[]) {
   const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
   // Adds half an event, so that a list without events so far is not forecast to stay empty forever.
   const typical =
     (sum(looked.map(({ events }) => events)) + 0.5) /
     (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
-  return (seen) => {
+  return (seen: Sightings | undefined) => {
     // A batch that was not read to its end has events, but not the days that they belong to.
     const { events, days } = seen === undefined || seen.days === 0 ? { events: 0, days: 0 } : seen
     return (events + TYPICAL_EVENTS) / (days + TYPICAL_EVENTS / typical)

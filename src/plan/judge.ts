@@ -167,11 +167,7 @@ export function ranAt({ last, endedAt }: PipelineRuns): number {
 }
 
 /** The last due time without a run that began or ended since; null for none. */
-export function missingSince(
-  schedule: Schedule | null,
-  runs: PipelineRuns,
-  nowMs: number,
-): number | null {
+export function missingSince(schedule: Schedule | null, runs: PipelineRuns, nowMs: number) {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
   // A run that began since then and was killed did not miss its time.
   return due === null || ranAt(runs) >= due ? null : due

@@ -206,11 +206,6 @@ function parseRows(
   }
 }
 
-function withoutSecret(value: string): string {
-  const [start] = OTHER_FILE.exec(value) ?? []
-  return start === undefined || start === '=' ? value : `${start}\u2026`
-}
-
 /** A value with each invisible character shown by its code point, such as `<U+200B>`. */
 function shown(value: string): string {
   const visible = value.replaceAll(
@@ -226,11 +221,6 @@ function shown(value: string): string {
 // The service knows the slug of a company page. The last part of any other URL may mean anything.
 const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
 
-/** The part that all spellings of a company page have in common. */
-function nameOf({ by, value }: OrganizationRef): string {
-  return by === 'url' && COMPANY_PAGE.test(value) ? `page ${companySlug(value)}` : value
-}
-
 function collect(
   lines: readonly { reference: OrganizationRef | null; line: number }[],
   file: string,
@@ -243,9 +233,11 @@ function collect(
       continue
     }
     const { value } = reference
-    if (value.length > LONGEST_NAME || UNUSABLE.test(value) || OTHER_FILE.test(value)) {
+    const [start = ''] = OTHER_FILE.exec(value) ?? []
+    if (value.length > LONGEST_NAME || UNUSABLE.test(value) || start !== '') {
+      const isSecret = start !== '' && start !== '='
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${shown(withoutSecret(value).slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown(isSecret ? `${start}\u2026` : value.slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, formulas, shortened numbers, or signs such as , | and <, in UTF-8.',
         },
@@ -256,7 +248,9 @@ function collect(
         hint: 'Replace it with an organisation that you watch. Nothing was sent.',
       })
     }
-    const name = nameOf(reference)
+    // The part that all spellings of a company page have in common.
+    const isPage = reference.by === 'url' && COMPANY_PAGE.test(value)
+    const name = isPage ? `page ${companySlug(value)}` : value
     if (!seen.has(name)) seen.set(name, reference)
   }
   if (seen.size === 0) {

@@ -12,11 +12,7 @@ export interface SkippedLines {
 }
 
 /** @returns nothing where no line was skipped */
-export function skippedOf(
-  list: string,
-  lines: readonly number[],
-  used: number,
-): readonly SkippedLines[] {
+export function skippedOf(list: string, lines: readonly number[], used: number): SkippedLines[] {
   return lines.length === 0 ? [] : [{ list, lines, used }]
 }
 
@@ -36,9 +32,7 @@ const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
 /** A list that lost 10 lines or more, and over a tenth of it, is not the intended one; null for none. */
-export function damageOf(
-  skipped: readonly SkippedLines[],
-): { readonly message: string; readonly hint: string } | null {
+export function damageOf(skipped: readonly SkippedLines[]) {
   const damaged = skipped.find(
     ({ lines: { length }, used }) => length >= MANY_LINES && length > MANY_SHARE * (length + used),
   )

@@ -130,15 +130,12 @@ function refused(message: string): ConfigError {
 }
 
 // A page may be in the column of handles, and a handle in that of pages: a slash tells them apart.
-function asWritten(
-  kind: (typeof PERSON_COLUMNS)[number],
-  written: string,
-): Pick<WatchEntry, 'kind' | 'listedAs'> {
+function asWritten(kind: (typeof PERSON_COLUMNS)[number], written: string) {
   if (kind === 'name') return { kind, listedAs: written.normalize('NFKC') }
   if (kind === 'profile_id') return { kind, listedAs: written }
   return written.includes('/')
-    ? { kind: 'url', listedAs: written }
-    : { kind: 'handle', listedAs: written.replace(/^@/, '') }
+    ? ({ kind: 'url', listedAs: written } as const)
+    : ({ kind: 'handle', listedAs: written.replace(/^@/, '') } as const)
 }
 
 export function watchedOrganizations({ organizations }: OrganizationList): WatchEntry[] {

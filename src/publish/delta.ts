@@ -111,11 +111,7 @@ export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
 
-export function applyActions(
-  state: LogState,
-  version: number,
-  actions: readonly Action[],
-): LogState {
+export function applyActions(state: LogState, version: number, actions: readonly Action[]) {
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
@@ -145,11 +141,7 @@ export interface LogSource extends ObjectSource {
  * @param listed its keys; listed here unless given @returns also the newest checkpoint, null for none
  * @throws DamagedLogError when a version is lost or unreadable, or the log needs more than Jobtide knows
  */
-export async function readStoredLog(
-  source: LogSource,
-  table: string,
-  listed?: readonly string[],
-): Promise<{ state: LogState; checkpoint: number | null; keys: readonly string[] }> {
+export async function readStoredLog(source: LogSource, table: string, listed?: readonly string[]) {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)
@@ -318,11 +310,7 @@ async function syncLog(
 }
 
 /** Writes the next version of a log if one is needed. @returns the new state; null if another publisher was first */
-async function commit(
-  options: SyncOptions,
-  table: ManifestTable,
-  state: LogState,
-): Promise<LogState | null> {
+async function commit(options: SyncOptions, table: ManifestTable, state: LogState) {
   const { store, manifest, logger } = options
   if (sequenceOf(state) > manifest.sequence) {
     // A later publisher was here while this one was slow. Not so when the pointer, which moves before a log does, names this
@@ -360,14 +348,13 @@ function hashOf({ files, schema, grain }: ManifestTable): string {
 }
 
 /** The next commit; null if the log shows this table. Two publishers of one snapshot write the same bytes. */
-export function planCommit(
-  state: LogState,
-  manifest: Manifest,
-  table: ManifestTable,
-): Action[] | null {
+export function planCommit(state: LogState, manifest: Manifest, table: ManifestTable) {
   const at = Date.parse(manifest.created_at)
   const metaData = {
-    id: state.metaData?.id ?? tableId(table.name, manifest.snapshot_id),
+    // A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
+    id:
+      state.metaData?.id ??
+      sha256Hex(`delta ${table.name} ${manifest.snapshot_id}`).replace(UUID, '$1-$2-$3-$4-$5'),
     name: table.name,
     description: table.grain,
     format: { provider: 'parquet', options: {} },
@@ -396,11 +383,7 @@ export function planCommit(
   return [{ commitInfo }, { txn }, ...changes]
 }
 
-// A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
-function tableId(table: string, snapshotId: string): string {
-  const hash = sha256Hex(Buffer.from(`delta ${table} ${snapshotId}`))
-  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
-}
+const UUID = /^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/
 
 /** Removes files that the manifest lacks; adds those that the log lacks, or has with another size or count of rows. */
 function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {

@@ -93,7 +93,8 @@ export function placeFileAtomic<T>(
     rmSync(temporary, { force: true })
     const descriptor = openSync(temporary, 'wx', mode)
     try {
-      for (const bytes of piecesOf(content)) {
+      const isWhole = typeof content === 'string' || content instanceof Uint8Array
+      for (const bytes of isWhole ? [Buffer.from(content)] : content) {
         for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
       }
       fsyncSync(descriptor)
@@ -112,11 +113,6 @@ export function placeFileAtomic<T>(
   } finally {
     rmSync(temporary, { force: true })
   }
-}
-
-function piecesOf(content: FileContent): Iterable<Uint8Array> {
-  if (typeof content === 'string') return [Buffer.from(content)]
-  return content instanceof Uint8Array ? [content] : content
 }
 
 /** Its name survives a power cut. @param modes of new folders; null: as the process's umask says */
@@ -157,11 +153,7 @@ export function isFile(path: string): boolean {
 }
 
 /** Refuses to overwrite `path`, unless `isOurs` knows the file. @throws ConfigError */
-export function refuseForeignFile(
-  path: string,
-  what: string,
-  isOurs: (text: string) => boolean,
-): void {
+export function refuseForeignFile(path: string, what: string, isOurs: (text: string) => boolean) {
   if (!existsSync(path) || (isFile(path) && isOurs(readFileSync(path).toString()))) return
   throw new ConfigError(`${path} exists and is not a ${what}`, {
     hint: 'Name another file, or move that one away. Nothing was changed.',

@@ -5,7 +5,6 @@
 
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
 import { untilAborted } from './abort.ts'
 import { SECOND } from './units.ts'
 
@@ -57,9 +56,6 @@ export const realClock: Clock = {
     }
   },
 }
-
-/** Yields to everything that waits for this thread, such as answers of the engine, without adding a delay. */
-export const yieldThread = (): Promise<void> => setImmediate()
 
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0

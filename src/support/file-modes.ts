@@ -35,10 +35,7 @@ let readers: number | null = null
 type Owned = Pick<Stats, 'uid' | 'gid' | 'mode'>
 
 /** Who may write a file, except root and accounts with that primary group. Pure. */
-export function writersOf(
-  { uid, gid, mode }: Owned,
-  account: Pick<Owned, 'uid' | 'gid'>,
-): 'none' | 'group' | 'all' | 'another' {
+export function writersOf({ uid, gid, mode }: Owned, account: Pick<Owned, 'uid' | 'gid'>) {
   if (uid !== account.uid && uid !== ROOT) return 'another'
   if ((mode & WRITTEN_BY_ALL) !== 0) return 'all'
   return (mode & WRITTEN_BY_GROUP) !== 0 && gid !== account.gid ? 'group' : 'none'

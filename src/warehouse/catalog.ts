@@ -75,9 +75,12 @@ export interface ModelFile extends TableDefinition {
   readonly path: string
 }
 
+const WHOLE = { partitionByYearOf: null, leftOut: [] }
+
 /** The tables that `load` fills, and views over what it filled; sql/schema creates them. */
 export const loadedTables: readonly TableDefinition[] = [
   {
+    ...WHOLE,
     name: 'job_change_events',
     grain: 'One row per job-change event.',
     key: ['profile_id', 'organization_id', 'event_type', 'changed_at', 'event_key'],
@@ -85,36 +88,33 @@ export const loadedTables: readonly TableDefinition[] = [
     leftOut: ['attributes_seen_at', 'last_seen_at', 'last_run_id', 'times_seen'],
   },
   {
+    ...WHOLE,
     name: 'job_change_event_versions',
     grain: 'One row per corrected event and distinct set of attributes.',
     key: ['event_key', 'version_key'],
-    partitionByYearOf: null,
     leftOut: ['last_seen_at'],
   },
   {
+    ...WHOLE,
     name: 'organization_coverage',
     grain:
       'One row per organisation, event types and unbroken interval of detection time that was read to the end, without filters.',
     key: ['organization_id', 'event_types', 'covered_to_at'],
-    partitionByYearOf: null,
-    leftOut: [],
     kind: 'view',
   },
   {
+    ...WHOLE,
     name: 'organization_filters',
     grain: 'One row per organisation and filters that it was asked for with.',
     key: ['organization_id', 'filters'],
-    partitionByYearOf: null,
-    leftOut: [],
     kind: 'view',
   },
   {
+    ...WHOLE,
     name: 'answers',
     grain:
       'One row per answer of an endpoint that a pipeline of kind collect asked, and per activity or baseline that a signal delivered.',
     key: ['request_id'],
-    partitionByYearOf: null,
-    leftOut: [],
     rowGroupRows: 2_048,
   },
 ]

@@ -257,10 +257,7 @@ class OpenWarehouse {
   }
 
   /** Appends values by column; other columns are null. @throws TypeError for unequal lengths, or an unknown column */
-  async append(
-    table: string,
-    columns: Readonly<Record<string, readonly SqlValue[]>>,
-  ): Promise<void> {
+  async append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>) {
     const rowCount = Object.values(columns)[0]?.length ?? 0
     for (const [name, values] of Object.entries(columns)) {
       if (values.length === rowCount) continue
@@ -366,9 +363,7 @@ async function prepared<T>(
   }
 }
 
-function columnsOf(
-  result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>,
-): ResultTable['columns'] {
+function columnsOf(result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>) {
   const types = result.columnTypes()
   return result
     .deduplicatedColumnNames()
