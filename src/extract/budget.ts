@@ -3,8 +3,8 @@
  * is reserved before it is sent, and released or kept when its answer is known. Knows nothing about requests.
  */
 
+import { EventEmitter, once, setMaxListeners } from 'node:events'
 import { isoInstant } from '../support/clock.ts'
-import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
@@ -62,6 +62,21 @@ export class BudgetReachedError extends JobtideError {
         ...(isRun ? {} : { renews_at: renewsAt }),
       },
     })
+  }
+}
+
+/** Something that tasks wait for and others announce: a condition variable. */
+export class Condition {
+  readonly #changes = new EventEmitter().setMaxListeners(0)
+
+  /** Resolves at the next notifyAll(). @throws the signal's reason when it aborts first */
+  async wait(signal: AbortSignal): Promise<void> {
+    setMaxListeners(0, signal)
+    await once(this.#changes, 'change', { signal }).catch(() => signal.throwIfAborted())
+  }
+
+  notifyAll(): void {
+    this.#changes.emit('change')
   }
 }
 

@@ -18,16 +18,14 @@ import {
 import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
-import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import type { Budget } from './budget.ts'
+import { Condition, type Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
 import { EndlessListError, PageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
-import { PageBuyer } from './page-buyer.ts'
+import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
-import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
 import { UntrackedCompanies, isNamed } from './untracked.ts'
 import { Workers, budgetOf } from './workers.ts'
@@ -297,4 +295,30 @@ function fromPage1(batch: BatchRecord): BatchRecord[] {
 
 function isKept({ state }: BatchHistory): boolean {
   return state !== 'split'
+}
+
+/** Two batches with half of the organisations each; the batch must have at least two. */
+function halve(batch: BatchRecord): BatchRecord[] {
+  const { organizations } = batch
+  const middle = Math.ceil(organizations.length / 2)
+  return [
+    partOf(batch, 1, organizations.slice(0, middle)),
+    partOf(batch, 2, organizations.slice(middle)),
+  ]
+}
+
+/** The batch with some of its organisations, under a new name: `0012` becomes `0012.<number>`. */
+function partOf(
+  batch: BatchRecord,
+  number: number,
+  organizations: readonly OrganizationRef[],
+): BatchRecord {
+  const { batch_id: id, expected_pages: pages } = batch
+  const share = organizations.length / batch.organizations.length
+  return {
+    ...batch,
+    batch_id: `${id}.${number}`,
+    organizations,
+    ...(pages === undefined ? {} : { expected_pages: pages * share }),
+  }
 }

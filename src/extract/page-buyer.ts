@@ -8,16 +8,19 @@ import { SEARCH_PATH } from '../api/free-question.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits, isUnexpectedCharge } from '../journal/spending.ts'
 import type { Budget } from './budget.ts'
 import { IdLearner, type LearntId } from './names.ts'
 import type { BuyingOptions } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
-import { LAST_PAGE, requestBody } from './question.ts'
 import { RequestBuyer, type SentRequest } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
+
+/** The service counts pages up to this number; a batch with more was too wide. */
+export const LAST_PAGE = 10_000
 
 interface Question {
   readonly batch: BatchRecord
@@ -129,5 +132,22 @@ export class PageBuyer {
     logger.debug({ batch: batch.batch_id, page, ...counts, ms }, 'page')
     if (!isFreeProbe) this.#ids.look(batch, events)
     return record
+  }
+}
+
+function requestBody(batch: BatchRecord, page: number): Record<string, unknown> {
+  const named = (by: OrganizationRef['by']) => {
+    const values = batch.organizations.flatMap((one) => (one.by === by ? one.value : []))
+    return values.length === 0 ? undefined : values
+  }
+  const [onlyType, another] = batch.event_types
+  return {
+    organization_ids: named('id'),
+    company_urls: named('url'),
+    event_type: another === undefined ? onlyType : undefined,
+    ...batch.filters,
+    days_ago: batch.days_ago ?? undefined,
+    page,
+    limit: PAGE_EVENTS,
   }
 }
