@@ -12,7 +12,7 @@ import { once } from 'node:events'
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
-import { RateLimiter, ServiceQuota } from './rate-limits.ts'
+import { RateLimiter, ServiceQuota, type SentRequest } from './rate-limits.ts'
 import type { RateReport } from './retry-after.ts'
 
 /**
@@ -48,8 +48,7 @@ export class WaitTooLongError extends Error {
   }
 }
 
-interface InFlight {
-  readonly sentAt: number
+interface InFlight extends SentRequest {
   readonly isHalfOpen: boolean
   /** Whether a report of the service's counter includes it. */
   isCounted: boolean

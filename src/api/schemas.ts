@@ -166,21 +166,17 @@ export function parseEvent(value: unknown): JobChangeEvent | string {
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
 
-const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
-  '': new Set(Object.keys(eventSchema.shape)),
-  title: new Set(Object.keys(eventSchema.shape.title.shape)),
-  person: new Set(Object.keys(eventSchema.shape.person.shape)),
-  organization: new Set(Object.keys(eventSchema.shape.organization.shape)),
-}
+const { title, person, organization } = eventSchema.shape
+const KNOWN_FIELDS = Object.entries({ '': eventSchema, title, person, organization })
 
 /** Paths of fields in an event that Jobtide does not know, such as `person.pronouns`. Accepts any value. */
 export function unknownFields(value: unknown): string[] {
   if (value === null || typeof value !== 'object') return []
-  return Object.entries(KNOWN_FIELDS).flatMap(([parent, known]) => {
+  return KNOWN_FIELDS.flatMap(([parent, { shape: known }]) => {
     const part = parent === '' ? value : (value as Readonly<Record<string, unknown>>)[parent]
     if (part === null || typeof part !== 'object') return []
     return Object.keys(part)
-      .filter((key) => !known.has(key))
+      .filter((key) => !Object.hasOwn(known, key))
       .map((key) => (parent === '' ? key : `${parent}.${key}`))
   })
 }

@@ -91,7 +91,13 @@ function definitionOf({ name, columns }: ReadingModel, dependencies: readonly Re
   const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)
-  const one = COMPARES_ALL.has(name) ? null : organizationFilter(columns)
+  const ofOne = columns.has('organization_id')
+    ? 'organization_id = organization_named(organization)'
+    : columns.has('from_organization_id')
+      ? 'organization_named(organization) in (from_organization_id, to_organization_id)'
+      : 'true'
+  const isOfPeople = columns.has('organization_id') || columns.has('profile_id')
+  const one = isOfPeople && !COMPARES_ALL.has(name) ? ofOne : null
   const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
   const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
   // A model that cannot be computed for one organisation alone has no such parameter.
@@ -103,14 +109,6 @@ function definitionOf({ name, columns }: ReadingModel, dependencies: readonly Re
 /** In sql/known_on.sql: for one organisation, only the people who were ever there. */
 const OF_ORGANIZATION =
   / and \(organization is null or profile_id in \(select [^()]* organization_id = organization_named\(organization\)\)\)/g
-
-function organizationFilter(columns: ReadonlyMap<string, unknown>): string | null {
-  if (columns.has('organization_id')) return 'organization_id = organization_named(organization)'
-  if (!columns.has('profile_id')) return null
-  return columns.has('from_organization_id')
-    ? 'organization_named(organization) in (from_organization_id, to_organization_id)'
-    : 'true'
-}
 
 // Headers are long, and a macro holds the SQL of all models below its own.
 function withoutComments(sql: string): string {

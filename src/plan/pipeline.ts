@@ -113,10 +113,7 @@ export function parsePipeline(written: string, file: string): PipelineSpec | Col
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
-    throw new ConfigError(
-      `${file}:${line}: not valid YAML: ${SYNTAX[syntax.code] ?? syntax.message}`,
-      { hint: HINT },
-    )
+    throw notYaml(`${file}:${line}`, SYNTAX[syntax.code] ?? syntax.message)
   }
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
   const schema = isCollect ? collectSchema : pipelineSchema
@@ -170,17 +167,20 @@ const DEEPEST = 32
 
 function refuseLarge(written: string, file: string): void {
   if (written.length > LONGEST_FILE) {
-    throw new ConfigError(
-      `${file} is not a pipeline file: it is longer than ${LONGEST_FILE} characters`,
-    )
+    const what = `it is longer than ${LONGEST_FILE} characters`
+    throw new ConfigError(`${file} is not a pipeline file: ${what}`)
   }
   // Reads its tokens only, which needs no stack.
   const parser = new Parser()
   for (const token of new Lexer().lex(written)) {
     Array.from(parser.next(token))
     if (parser.stack.length <= DEEPEST) continue
-    throw new ConfigError(`${file}: not valid YAML: it is nested too deeply`, { hint: HINT })
+    throw notYaml(file, 'it is nested too deeply')
   }
+}
+
+function notYaml(place: string, why: string): ConfigError {
+  return new ConfigError(`${place}: not valid YAML: ${why}`, { hint: HINT })
 }
 
 // Resolving aliases throws for an alias without an anchor, and for a few that expand to millions of values.
@@ -188,7 +188,7 @@ function valuesOf(document: Document, file: string): unknown {
   try {
     return document.toJS() as unknown
   } catch (error) {
-    throw new ConfigError(`${file}: not valid YAML: ${messageOf(error)}`, { hint: HINT })
+    throw notYaml(file, messageOf(error))
   }
 }
 

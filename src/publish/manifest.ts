@@ -26,18 +26,27 @@ const nameSchema = z.string().regex(PLAIN_NAME)
 const snapshotIdSchema = z.string().regex(/^[0-9A-Z]{26}$/)
 const instantSchema = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
+const count = z.int().nonnegative()
+
 export const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
-  rows: z.int().nonnegative(),
-  bytes: z.int().nonnegative(),
+  rows: count,
+  bytes: count,
   sha256: sha256Schema,
   /** Smallest and largest value by column, as text; a column of nulls has none. */
   min: z.record(z.string(), z.string()),
   max: z.record(z.string(), z.string()),
   /** Nulls by column; columns without any are left out. */
   nulls: z.record(z.string(), z.int().positive()),
+})
+
+const columnSchema = z.object({
+  name: nameSchema,
+  type: z.string(),
+  field_id: z.int().positive(),
+  comment: z.string().nullable(),
 })
 
 const tableSchema = z
@@ -47,27 +56,14 @@ const tableSchema = z
     key: z.array(z.string()),
     /** Files hold one calendar year (UTC) of this column; null for a table in one file. */
     partition_by: z.object({ column: z.string(), unit: z.literal('year') }).nullable(),
-    schema: z.array(
-      z.object({
-        name: nameSchema,
-        type: z.string(),
-        field_id: z.int().positive(),
-        comment: z.string().nullable(),
-      }),
-    ),
+    schema: z.array(columnSchema),
     /** The highest field id ever given in this table. */
-    last_field_id: z.int().nonnegative(),
-    rows: z.int().nonnegative(),
-    bytes: z.int().nonnegative(),
+    last_field_id: count,
+    rows: count,
+    bytes: count,
+    /** The fingerprint is of rows that Spark wrote, in any order. Null for DuckDB: the same rows give the same bytes. */
     partitions: z
-      .array(
-        z.object({
-          name: z.string(),
-          rows: z.int().nonnegative(),
-          /** Of rows that Spark wrote, in any order. Null for DuckDB: the same rows give the same bytes. */
-          fingerprint: z.string().nullable(),
-        }),
-      )
+      .array(z.object({ name: z.string(), rows: count, fingerprint: z.string().nullable() }))
       .min(1),
     /** One for each partition; several where Spark wrote them. */
     files: z.array(fileSchema).min(1),
@@ -84,9 +80,9 @@ const tableSchema = z
 const edgesSchema = z.object({ min: z.string().nullable(), max: z.string().nullable() })
 const coverageSchema = z.object({
   /** Organisations with anything covered. */
-  organizations: z.int().nonnegative(),
+  organizations: count,
   /** Unbroken intervals; more than one for an organisation and its event types means a gap. */
-  intervals: z.int().nonnegative(),
+  intervals: count,
   /** Over the organisations: where coverage starts. Null: from the beginning, or nothing is covered. */
   covered_from: edgesSchema,
   /** Over the organisations: where coverage ends. Null: nothing is covered. */
@@ -96,7 +92,7 @@ const coverageSchema = z.object({
 })
 
 const notKeptSchema = z.object({
-  people: z.int().nonnegative(),
+  people: count,
   /** ISO 8601; null: events of any age are kept. */
   events_before: z.string().nullable(),
   /** The MAC of the suppression list, which does not name people; null where there is none. */
@@ -117,10 +113,10 @@ const commonFields = {
   /** Erasures by then: how many people, and events from before a day. */
   not_kept: notKeptSchema,
   /** Bytes of data files that the snapshot before did not have. */
-  new_bytes: z.int().nonnegative(),
+  new_bytes: count,
   coverage: coverageSchema,
   /** Credits in the ledger, those in doubt included. */
-  credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
+  credits: z.object({ total: count, of_run: z.int().nonnegative() }),
 }
 
 const manifestSchema = z.object({
@@ -133,9 +129,7 @@ const manifestSchema = z.object({
   spark: z.object({ version: z.string() }).optional(),
   tables: z.array(tableSchema),
   /** Checks of the build whose tables these are; all passed. Null if no build checked it. */
-  checks: z
-    .object({ build_id: z.string(), passed: z.int().nonnegative(), checked_at: z.string() })
-    .nullable(),
+  checks: z.object({ build_id: z.string(), passed: count, checked_at: z.string() }).nullable(),
 })
 
 const objectSchema = z
@@ -150,8 +144,8 @@ const outlineSchema = z.object({
     z
       .object({
         name: nameSchema,
-        rows: z.int().nonnegative(),
-        bytes: z.int().nonnegative(),
+        rows: count,
+        bytes: count,
         files: z.array(objectSchema),
         /** Jobtide 0.12 wrote them. */
         deletion_vector: objectSchema.nullable().default(null),

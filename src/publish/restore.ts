@@ -91,11 +91,13 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    // A table that this version does not know stays in `main` until the next build drops it.
-    const source = { ...options, store: snapshot.store, schemas: schemasOfModels() }
+    const source = { ...options, store: snapshot.store }
+    const schemas = schemasOfModels()
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
-      await fillTable(warehouse, table, source, versions.jobtide)
+      // A table that this version does not know stays in `main` until the next build drops it.
+      const target = `${schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
+      await fillTable(warehouse, table, target, source, versions.jobtide)
       onProgress?.({ done: at + 1, total: tables.length, name: table.name })
     }
     await describe(warehouse, tables)
@@ -107,10 +109,10 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
 async function fillTable(
   warehouse: Warehouse,
   table: ManifestTable,
-  source: ObjectSource & { readonly schemas: ReadonlyMap<string, string> },
+  target: string,
+  source: ObjectSource,
   jobtide: string,
 ): Promise<void> {
-  const target = `${source.schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
     const onFault = (_: string, message: string) => {

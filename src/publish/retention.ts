@@ -181,17 +181,11 @@ export async function dropSnapshots(
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }
 
-/** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
-export interface Keep {
-  /** The newest snapshots, this many. */
-  readonly last: number
-  /** The newest snapshot of each of the last days that have one. */
-  readonly daily: number
-  /** The same by ISO week, which begins on Monday. */
-  readonly weekly: number
-  /** The same by calendar month. */
-  readonly monthly: number
-}
+/**
+ * How many snapshots are kept by each rule, 0 to 100,000: the newest, and the newest of each day, ISO week and month that
+ * has one. A snapshot stays as long as one rule keeps it.
+ */
+export type Keep = Readonly<Record<'last' | 'daily' | 'weekly' | 'monthly', number>>
 
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000

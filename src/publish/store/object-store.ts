@@ -9,19 +9,13 @@ import { onDisk } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { PublishError } from '../errors.ts'
 
-/** How to reach a bucket and store objects in it, by the names of a pipeline file. Everything has a default. */
+/** As src/plan/pipeline-fields.ts describes them. Small objects that coordinate publishers have the default class. */
 export interface S3Options {
-  /** Default: the AWS SDK decides; with an endpoint us-east-1. */
   readonly region?: string | undefined
-  /** `http(s)://host[:port]` of an S3-compatible server; default AWS. */
   readonly endpoint?: string | undefined
-  /** The bucket in the path instead of the host name. Default: true with an endpoint, false without. */
   readonly path_style?: boolean | undefined
-  /** Encryption at rest that the server should apply to every object. Default: `none`, which leaves it to the bucket. */
   readonly sse?: 'none' | 'AES256' | 'aws:kms' | undefined
-  /** Only with `aws:kms`; default the account's own key. */
   readonly kms_key_id?: string | undefined
-  /** For data; the small objects that coordinate publishers use the bucket's default class. */
   readonly storage_class?: string | undefined
 }
 
