@@ -96,9 +96,8 @@ export class Pacer {
       const at = this.#nextAt(now)
       if (at <= now) return this.#take(now)
       const waitMs = at - now
-      if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY) {
+      if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY)
         throw new WaitTooLongError(waitMs, at === this.#openUntil && at > this.#pausedUntil)
-      }
       await this.#nap(waitMs, signal)
     }
   }

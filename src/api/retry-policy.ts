@@ -124,9 +124,8 @@ export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachab
 
 export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   if (failure.kind === 'not-a-page') return 'unreadable'
-  if (failure.kind === 'no-answer') {
+  if (failure.kind === 'no-answer')
     return failure.obstacle !== null && !wasReached ? 'unreachable' : 'failed'
-  }
   const { status, headers } = failure
   if (status >= 200 && status < 300) return 'unreadable'
   if (status === 429 || status === 503) return 'order'

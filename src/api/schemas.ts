@@ -48,13 +48,11 @@ export function instantOf(text: string): number | string {
   const day = text.slice(0, 10)
   // Date.parse reads 30 February as 2 March.
   const isMoved = () => new Date(Date.parse(day)).toISOString().slice(0, 10) !== day
-  if (Number.isNaN(at) || (Number(day.slice(8)) > 28 && isMoved())) {
+  if (Number.isNaN(at) || (Number(day.slice(8)) > 28 && isMoved()))
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
-  }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
-  if (at < EARLIEST_MS || at > LATEST_MS) {
+  if (at < EARLIEST_MS || at > LATEST_MS)
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
-  }
   return at
 }
 

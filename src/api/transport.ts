@@ -114,9 +114,8 @@ export function createTransport(options: TransportOptions): Transport {
       return { status, headers, body: cleaned, receivedAt: clock.now() }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (deadline.aborted) {
+      if (deadline.aborted)
         throw new NoAnswerError(`no complete answer within ${deadlineMs / SECOND} s`, true, error)
-      }
       const clean = (reason: string) => scrubber.scrub(onOneLine(reason))
       const unreachable = whyUnreachable(error, baseUrl)
       if (unreachable !== null)
@@ -134,9 +133,8 @@ export function createTransport(options: TransportOptions): Transport {
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
   if (encoding === 'identity') return raw
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new Error(`content-encoding ${encoding} was not asked for`)
-  }
   // Strict: a stream that ends early or fails its checksum throws instead of returning a part.
   return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
 }

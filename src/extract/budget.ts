@@ -155,9 +155,8 @@ export class Budget {
         if (!isOpen) return
         this.#price = Math.max(this.#price, charged)
         this.#spent += charged
-        for (const month of months) {
+        for (const month of months)
           this.#spentIn.set(month, (this.#spentIn.get(month) ?? 0) + charged)
-        }
         giveBack()
       },
     }

@@ -141,9 +141,8 @@ class Extraction {
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
         // Its pages are not one list: an attempt that continued after them would miss events.
-        if (error instanceof EndlessListError && history.state === 'planned') {
+        if (error instanceof EndlessListError && history.state === 'planned')
           await this.#split(history, fromPage1(batch), error.message)
-        }
         throw error
       }
     }
@@ -228,9 +227,8 @@ class Extraction {
 
   async #replace(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {
     // The parts that replace a batch are read before other batches begin, the smallest first.
-    for (const one of await this.#split(history, instead, reason)) {
+    for (const one of await this.#split(history, instead, reason))
       this.#enqueue(one, one.batch.batch_id.split('.').length)
-    }
   }
 
   async #split(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {

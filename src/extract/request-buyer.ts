@@ -79,9 +79,8 @@ export class RequestBuyer {
         this.#retries.answered()
         return result
       }
-      if (request.isGivenUp?.(result, tries) === true) {
+      if (request.isGivenUp?.(result, tries) === true)
         throw new UnansweredError(result, this.#retries.endingOf(result))
-      }
       await this.#retries.follow(result)
     }
   }

@@ -67,9 +67,8 @@ export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string 
 /** Models for analysts, except those made from answers alone, which say since when they hold. @param models in run order */
 export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   const ofAnswers = new Set(['answers'])
-  for (const { name, reads } of models) {
+  for (const { name, reads } of models)
     if (reads.some((table) => ofAnswers.has(table)) && !HAS_ALSO.has(name)) ofAnswers.add(name)
-  }
   return models.flatMap(({ name, schema }) =>
     schema !== 'core' && !ofAnswers.has(name) ? name : [],
   )

@@ -52,9 +52,8 @@ export async function fullRefreshReasonOf(
   isWhole = true,
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
-  if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
+  if (fingerprint === undefined || !(await areChangesNoted(warehouse)))
     return 'there is no earlier build to continue from'
-  }
   if (isWhole && (await noteOf(warehouse, 'partial')) !== undefined)
     return 'the last build made some models only'
   if (fingerprint !== project.fingerprint)

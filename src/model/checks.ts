@@ -142,9 +142,8 @@ export async function runChecks(
   for (let from = 0; from < shipped.length; from += CHECKS_AT_ONCE) {
     const some = shipped.slice(from, from + CHECKS_AT_ONCE)
     const failed = await failedOf(warehouse, some)
-    for (const [place, check] of some.entries()) {
+    for (const [place, check] of some.entries())
       outcomes.push(failed.has(place) ? await runCheck(warehouse, check) : passed(check))
-    }
     finished(some.at(-1)?.name ?? '', some.length)
   }
   // A check that fails midway ends the transaction. Run alone, it can be named.

@@ -213,9 +213,8 @@ function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): 
     visit(cte['value'], scope, tables)
     scope.add(lowerCase(cte['key']))
   }
-  for (const [key, child] of Object.entries(node)) {
+  for (const [key, child] of Object.entries(node))
     if (key !== 'cte_map') visit(child, scope, tables)
-  }
 }
 
 function lowerCase(value: unknown): string {
@@ -237,9 +236,8 @@ export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
 ): M[] {
   const byName = new Map<string, M>()
   for (const model of models) {
-    if (byName.has(model.name) || existing.includes(model.name)) {
+    if (byName.has(model.name) || existing.includes(model.name))
       throw refuse(`model ${model.name}: there is another table of that name`)
-    }
     byName.set(model.name, model)
   }
   const order = new Set<M>()

@@ -24,9 +24,8 @@ export function withReaders(nodes: readonly Reader[], names: Iterable<string>): 
 /** Those of `names` and all tables that they read, directly or by others. @param nodes in run order */
 export function withRead(nodes: readonly Reader[], names: Iterable<string>): Set<string> {
   const found = new Set(names)
-  for (const { name, reads } of nodes.toReversed()) {
+  for (const { name, reads } of nodes.toReversed())
     if (found.has(name)) for (const read of reads) found.add(read)
-  }
   return found
 }
 

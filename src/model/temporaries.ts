@@ -67,9 +67,8 @@ export class Temporaries {
   /** Keeps the result of `select` as it is while other rows replace some tables. @param shown by table its rows; SQL */
   async keepShowing(shown: ReadonlyMap<string, string>, select: string): Promise<string> {
     const views = [...shown.keys()].map(quoteIdentifier)
-    for (const [name, rows] of shown) {
+    for (const [name, rows] of shown)
       await this.#warehouse.run(`create temp view ${quoteIdentifier(name)} as ${rows}`)
-    }
     const kept = await this.keep(select)
     const drops = views.map((view) => `drop view temp.${view};`)
     if (drops.length > 0) await this.#warehouse.run(drops.join('\n'))
@@ -112,9 +111,8 @@ export class Temporaries {
       const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
       const old = `from ${stored} where rowid in (select place from ${differing} where sign < 0)`
       const fresh = `from ${made} where rowid in (select place from ${differing} where sign > 0)`
-      if (key !== null) {
+      if (key !== null)
         written.keys = await this.keep(`select ${key} ${old} union select ${key} ${fresh}`)
-      }
       written.rows += await this.#warehouse.number(`delete ${old}`)
       written.rows += await this.#warehouse.number(
         `insert into ${stored} (${names}) select ${names} ${fresh}`,

@@ -147,9 +147,8 @@ export async function readStoredLog(source: LogSource, table: string, listed?: r
   const { commits, checkpoints } = versionsOf(keys)
   const checkpoint = checkpoints.at(-1) ?? null
   let state = emptyLog
-  if (checkpoint !== null) {
+  if (checkpoint !== null)
     state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
-  }
   while (state.version < (commits.at(-1) ?? -1)) {
     const next = state.version + 1
     const key = commitKey(table, next)

@@ -106,9 +106,8 @@ function canReplace(
   const [was, is] = [before.not_kept, now.not_kept]
   const isLater = was.list === null || lists.includes(was.list) || adoptDestination
   const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
-  if (isLater && is.people >= was.people && since(is) >= since(was)) {
+  if (isLater && is.people >= was.people && since(is) >= since(was))
     return acceptShrink || isAnother
-  }
   const erased = ({ people, events_before: day }: NotKept) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   throw refusal(
@@ -158,9 +157,8 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
     if (isLost) lose(`rows of ${name}`, rows, left)
   }
   const [was, is] = [before.coverage, now.coverage]
-  if (isFarLess(is.organizations, was.organizations)) {
+  if (isFarLess(is.organizations, was.organizations))
     lose('organisations covered', was.organizations, is.organizations)
-  }
   const [to, end] = [was.covered_to.max, is.covered_to.max]
   // Coverage up to a time in the future was reported by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS

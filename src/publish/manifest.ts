@@ -349,12 +349,10 @@ export async function readCurrent(store: ObjectStore) {
     const what = `${POINTER_KEY} points to ${where}, which is missing`
     throw new PublishError(what, { hint: BEGIN_AGAIN })
   }
-  if (sha256Hex(stored.bytes) !== sha256) {
+  if (sha256Hex(stored.bytes) !== sha256)
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
-  }
-  if (lastCurrent?.sha256 !== sha256) {
+  if (lastCurrent?.sha256 !== sha256)
     lastCurrent = { sha256, manifest: parseManifest(stored.bytes, where) }
-  }
   return { ...found, manifest: lastCurrent.manifest }
 }
 

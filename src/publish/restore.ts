@@ -132,9 +132,8 @@ async function fillTable(
     })
   }
   const rows = await warehouse.number(`select count(*) from ${target}`)
-  if (rows !== table.rows) {
+  if (rows !== table.rows)
     throw new DamagedSnapshotError(`${table.name} has ${rows} rows where ${table.rows} belong`)
-  }
   if (isLoaded) return
   // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
   const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`

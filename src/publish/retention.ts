@@ -132,9 +132,8 @@ async function takeInventory(store: ObjectStore) {
   const lost = ids.filter((id) => !found.has(id)).map((id) => snapshotKeys(id).manifest)
   // The current one was proved when it was read.
   found.set(currentId, { manifest, sha256: pointer.manifest_sha256 })
-  for (const [key, message] of changedManifests(found, null)) {
+  for (const [key, message] of changedManifests(found, null))
     wrong.push(`${store.urlOf(key)}: ${message}`)
-  }
   if (wrong.length === 0)
     wrong.push(...lost.map((key) => `${store.urlOf(key)} is listed but missing`))
   if (wrong.length > 0) return `${wrong[0]}; nothing is deleted until that is fixed`
@@ -167,9 +166,8 @@ export async function dropSnapshots(
   if (current !== null) {
     const all = { keep: null, olderThanMs: Number.NEGATIVE_INFINITY }
     const { reason } = await collectGarbage({ ...options, ...all })
-    if (reason !== null) {
+    if (reason !== null)
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
-    }
     const manifest = ofThisFormat(current.manifest, store.destination)
     // Copies every file again, because an earlier version of an object may name people.
     const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0

@@ -113,9 +113,8 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     if (error instanceof NewerFormatError) throw error
     report('manifest', key, error.message)
   })
-  if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
+  if (pointer !== null && !ids.includes(pointer.snapshot_id))
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
-  }
   for (const [key, message] of changedManifests(found, pointer)) report('manifest', key, message)
   return {
     subject: found.get(id)?.manifest,
@@ -197,9 +196,8 @@ function verifyFile(
     try {
       const count = `select num_rows from parquet_file_metadata(${from})`
       const rows = await source.warehouse.number(count)
-      if (rows !== file.rows) {
+      if (rows !== file.rows)
         return reportOf('rows', `it has ${rows} rows where ${file.rows} belong`)
-      }
       const found = await source.warehouse.all<{ name: string; type: string; id: number | null }>(
         `select column_name as name, column_type as type, field_id::integer as id
          from (describe select * from read_parquet(${from}, hive_partitioning = false))
@@ -230,9 +228,8 @@ async function verifyDeltaLog(
     const { state } = await readStoredLog(source, table.name)
     if (planCommit(state, manifest, table) === null) return
     const at = sequenceOf(state)
-    if (at !== manifest.sequence) {
+    if (at !== manifest.sequence)
       return report('delta', object, `it shows snapshot ${at}, not ${manifest.sequence}; ${MEND}`)
-    }
     const other = 'it names other files or columns than the snapshot: remove it'
     report('delta', object, `${other}, and \`jobtide publish\` writes it again`)
   } catch (error) {
@@ -257,7 +254,6 @@ async function verifyCurrent(source: ObjectSource, manifest: Manifest, report: R
     const onFault = (_: string, message: string) => report('current', key, `${message}; ${MEND}`)
     await withProven(source, { ...file, key }, onFault, () => Promise.resolve())
   }
-  for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one))) {
+  for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one)))
     report('current', key, `no table of the snapshot has it; ${MEND}`)
-  }
 }

@@ -94,9 +94,8 @@ export function placeFileAtomic<T>(
     const descriptor = openSync(temporary, 'wx', mode)
     try {
       const isWhole = typeof content === 'string' || content instanceof Uint8Array
-      for (const bytes of isWhole ? [Buffer.from(content)] : content) {
+      for (const bytes of isWhole ? [Buffer.from(content)] : content)
         for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
-      }
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)

@@ -38,9 +38,8 @@ export function isPostgresAddress(text: string): boolean {
 /** Checks an address as written; null if it is valid. The message does not repeat the text, which may hold a password. */
 export function postgresAddressFault(text: string): string | null {
   if (VARIABLE.test(text)) return null
-  if (!SCHEME.test(text) || !URL.canParse(text)) {
+  if (!SCHEME.test(text) || !URL.canParse(text))
     return 'expected postgres://user@host:5432/database, or a variable that holds it, such as ${JOBTIDE_PG_URL}'
-  }
   const { password, searchParams } = new URL(text)
   const isWritten = password !== '' || searchParams.has('password')
   return isWritten ? 'a password does not belong in the address: others could read it' : null

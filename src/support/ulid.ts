@@ -11,9 +11,8 @@ const TIME_CHARACTERS = 10
  */
 export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
   let time = ''
-  for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32)) {
+  for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32))
     time = CROCKFORD.charAt(rest % 32) + time
-  }
   return time + Array.from(random, (byte) => CROCKFORD.charAt(byte % 32)).join('')
 }
 
@@ -21,8 +20,7 @@ export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): 
 export function ulidTime(ulid: string): number {
   if (!/^[0-9A-HJKMNP-TV-Z]{10}/.test(ulid)) return Number.NaN
   let time = 0
-  for (const character of ulid.slice(0, TIME_CHARACTERS)) {
+  for (const character of ulid.slice(0, TIME_CHARACTERS))
     time = time * 32 + CROCKFORD.indexOf(character)
-  }
   return time
 }

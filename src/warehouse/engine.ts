@@ -41,9 +41,7 @@ export function toEngine(values: SqlList): DuckDBValue[] {
   const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
   return values.map((value) => {
     if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
-    if (value instanceof Date) {
-      return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n)
-    }
+    if (value instanceof Date) return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n)
     return typeof value === 'object' && value !== null ? listValue(toEngine(value)) : value
   })
 }

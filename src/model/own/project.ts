@@ -57,9 +57,8 @@ export async function withOwn(
   const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
   const nodes = runOrder(found, existing, refuse)
   const stale = new Set<string>()
-  for (const node of nodes) {
+  for (const node of nodes)
     if (isNew(node) || node.reads.some((name) => stale.has(name))) stale.add(node.name)
-  }
   const checks = files.checks.map((check) => {
     return { ...check, reads: reads.get(check.file) ?? [], isNew: isNew(check) }
   })

@@ -118,9 +118,8 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
     const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
     return new PublishError(`${message}${where}`, details(hint))
   }
-  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`)) {
+  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`))
     return new PublishError(message, details(TLS_HINT))
-  }
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
   const hint =
     'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.'

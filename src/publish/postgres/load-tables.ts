@@ -81,9 +81,8 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
   const tooLong = tables
     .flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)])
     .find((name) => Buffer.byteLength(name) > LONGEST_NAME)
-  if (tooLong !== undefined) {
+  if (tooLong !== undefined)
     throw new ConfigError(`PostgreSQL accepts no name over ${LONGEST_NAME} bytes: ${tooLong}`)
-  }
   return withPostgres(address, signal, async (database) => {
     await database.all(BEGIN)
     const [lock] = await database.all<{ is_free: boolean }>(
@@ -96,9 +95,8 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
       })
     }
     const schemas = 'select 1 from pg_namespace where nspname = $1'
-    if ((await database.all(schemas, [schema])).length === 0) {
+    if ((await database.all(schemas, [schema])).length === 0)
       await database.all(`create schema ${quoteIdentifier(schema)}`)
-    }
     const there = new Map((await foundIn(database, schema)).map((found) => [found.name, found]))
     const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
     if (others.length > 0) {
@@ -122,9 +120,8 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
     }
     await database.all('commit')
     // Deleted rows leave the files of the tables; dashboards get plans for what is there now.
-    for (const { name, rowsChanged } of loaded) {
+    for (const { name, rowsChanged } of loaded)
       if ((rowsChanged ?? 0) > 0) await database.all(`vacuum (analyze) ${placeOf(schema, name)}`)
-    }
     onProgress?.({ done: total, total, name: `${tables.length} tables` })
     return loaded
   })
@@ -208,9 +205,8 @@ async function replace(
     const primary = key.length === 0 ? [] : [`primary key (${listOf(key)})`]
     await database.all(`create table ${place} (${[...columns, ...primary].join(', ')})`)
   } else {
-    for (const one of added) {
+    for (const one of added)
       await database.all(`alter table ${place} add column ${definitionOf(one)}`)
-    }
   }
   const names: readonly string[] = table.columns.map((one) => one.name)
   const all = (of: string, some = names) =>

@@ -249,9 +249,8 @@ class FolderStore implements ObjectStore {
   async remove(keys: readonly string[]): Promise<void> {
     const paths = keys.map((key) => this.localPath(key))
     for (const path of paths) guarded(path, () => rmSync(path, { force: true }))
-    for (const folder of new Set(paths.map((path) => dirname(path)))) {
+    for (const folder of new Set(paths.map((path) => dirname(path))))
       guarded(folder, () => this.#removeEmpty(folder))
-    }
   }
 
   /** Removes a folder that became empty, then the one it was in. */

@@ -23,9 +23,8 @@ export function isFolderAddress(destination: string): boolean {
  */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   const { clock, access, modes, s3 = {}, s3Endpoint: endpoint = s3.endpoint } = options
-  if (isFolderAddress(destination)) {
+  if (isFolderAddress(destination))
     return openFolderStore(resolve(destination), clock, access, modes)
-  }
   const s3Options = { ...s3, endpoint }
   checkS3Options(s3Options)
   const { openS3Store } = await import('./s3-store.ts')
@@ -54,9 +53,8 @@ const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names. Nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
-  if (bucket === undefined) {
+  if (bucket === undefined)
     throw new ConfigError(`${withoutCredentials(address)} is not an S3 address`, { hint })
-  }
   const prefix = withoutTrailingSlashes(path)
   try {
     if (prefix !== '') checkKey(prefix)
@@ -72,9 +70,8 @@ export function checkS3Options(options: S3Options): void {
   const refuse = (what: string, advice: string) => {
     throw new ConfigError(what, { hint: `${advice} Nothing was sent.` })
   }
-  if (key !== undefined && sse !== 'aws:kms') {
+  if (key !== undefined && sse !== 'aws:kms')
     refuse(`kms_key_id is given, but sse is ${sse}`, 'Set sse: aws:kms, or leave kms_key_id out.')
-  }
   if (storageClass !== undefined && !/^[A-Z][A-Z0-9_-]*$/.test(storageClass)) {
     const what = `${JSON.stringify(storageClass)} is not a storage class`
     refuse(what, 'Such as STANDARD_IA or INTELLIGENT_TIERING.')

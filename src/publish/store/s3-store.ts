@@ -110,15 +110,13 @@ class S3Store implements ObjectStore {
     const write = (expected: ObjectVersion | null) =>
       this.replace(PROBE_KEY, Buffer.from(randomUUID()), expected)
     const version = async () => (await this.get(PROBE_KEY))?.version ?? null
-    if ((await write(null)) && (await write(null))) {
+    if ((await write(null)) && (await write(null)))
       return 'it overwrote an object in spite of If-None-Match'
-    }
     let before = await version()
     for (let tries = 0; tries < PROBES_AT_ONCE; tries += 1) {
       if (before === null) return 'a new object was refused as if it existed'
-      if (await write(before)) {
+      if (await write(before))
         return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
-      }
       const now = await version()
       // Otherwise another process was first, and the refusal was right.
       if (now === before) this.#quote = this.#quote === '' ? '"' : ''
@@ -326,9 +324,8 @@ class S3Store implements ObjectStore {
         pages.push(page)
         if (page.IsTruncated !== true) return pages
         const next = markerOf(page)
-        if (isDeepStrictEqual(next, after)) {
+        if (isDeepStrictEqual(next, after))
           throw new PublishError('the listing of the server does not end: it repeats a page')
-        }
         after = next
       }
     })
@@ -373,9 +370,8 @@ class S3Store implements ObjectStore {
     const old = found.filter(({ IsLatest }) => IsLatest !== true)
     const markers = pages.flatMap(({ DeleteMarkers = [] }) => DeleteMarkers)
     // Delete markers go last, separately: without its marker a removed object would reappear.
-    for (const some of [old, markers]) {
+    for (const some of [old, markers])
       await this.#removeAll(some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId })))
-    }
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
   }
 
