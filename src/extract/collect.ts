@@ -311,10 +311,7 @@ class Collection {
       projection: null,
       quarantined: [
         ...this.#refused,
-        ...this.#unanswered.map(({ history, reason }) => ({
-          subject: history.lookup.subject,
-          reason,
-        })),
+        ...this.#unanswered.map(({ history: { lookup }, reason }) => ({ ...lookup, reason })),
       ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut.size,

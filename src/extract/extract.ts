@@ -22,7 +22,7 @@ import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Condition, type Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
-import { EndlessListError, PageLimit } from './page-limit.ts'
+import { EndlessListError, pageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
@@ -120,7 +120,7 @@ class Extraction {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
       return this.#replace(history, instead, 'requested under another name')
     }
-    const limit = new PageLimit(batch, this.#buyer)
+    const isTooWide = pageLimit(batch, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
@@ -129,7 +129,7 @@ class Extraction {
         if (page === null) return await this.#end(history, isContinued)
         // Waits until the remaining budget is expected to cover the batches that began before, and this one.
         while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
-        if (await limit.isTooWide(page)) return await this.#tooWide(history)
+        if (await isTooWide(page)) return await this.#tooWide(history)
         const record = await this.#buyer.buy(batch, page)
         takeRecord(history, record)
         if (record.events > 0) this.#pages += 1

@@ -192,12 +192,8 @@ export class RequestBuyer {
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
-      const isMistake = decision.giveUp === 'mistaken-wait'
-      this.#notePause(
-        at,
-        notBefore,
-        `${decision.status}${isMistake ? ', a wait of over 24 h' : ''}`,
-      )
+      const about = decision.giveUp === 'mistaken-wait' ? ', a wait of over 24 h' : ''
+      this.#notePause(at, notBefore, `${decision.status}${about}`)
     }
     await writer.append({
       kind: 'request_failed',

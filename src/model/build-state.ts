@@ -7,22 +7,21 @@ import { ConfigError } from '../support/errors.ts'
 import { loadedTables, type TableDefinition } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
 import { relationsIn } from '../warehouse/columns.ts'
+import { appendRows } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { OwnProject, Project } from './project.ts'
-
-interface BuildState {
-  readonly fingerprint: string
-  /** Present if a partial build came after it. Until the next whole build nothing is published. */
-  readonly partial: string
-  /** The user's own models and checks: their files, and which of them are published. */
-  readonly own: string
-}
 
 interface OwnState extends Pick<OwnProject, 'folder' | 'made'> {
   readonly tables: readonly TableDefinition[]
 }
 
-async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<string | undefined> {
+/**
+ * `fingerprint`: the inputs of the last good build. `partial`: a partial build came after it, and until the next whole
+ * one nothing is published. `own`: the user's own models and checks, and which of them are published.
+ */
+type Note = 'fingerprint' | 'partial' | 'own'
+
+async function noteOf(warehouse: Warehouse, key: Note): Promise<string | undefined> {
   const sql = 'select value from ops.build_state where key = $1'
   const [row] = await warehouse.all<{ value: string }>(sql, [key])
   return row?.value
@@ -95,12 +94,18 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
 }
 
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
-  const state: Partial<BuildState> = { fingerprint: project.fingerprint, ...ownNote(project) }
+  const { fingerprint, own, nodes } = project
+  const tables = nodes.flatMap(
+    ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
+      isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
+  )
   await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
-  await warehouse.append('ops.build_state', {
-    key: Object.keys(state),
-    value: Object.values(state),
-  })
+  const rows = [{ key: 'fingerprint', value: fingerprint }]
+  if (own !== undefined && Object.keys(own.made).length > 0) {
+    const { folder, made } = own
+    rows.push({ key: 'own', value: JSON.stringify({ folder, made, tables }) })
+  }
+  await appendRows(warehouse, 'ops.build_state', rows)
 }
 
 /** The next whole build is a full refresh. */
@@ -108,15 +113,4 @@ export async function notePartialBuild(warehouse: Warehouse): Promise<void> {
   await warehouse.run(
     `delete from ops.build_state where key = 'partial'; insert into ops.build_state values ('partial', 'true')`,
   )
-}
-
-/** The entry of a build about the user's own models, if it made any. */
-function ownNote({ own, nodes }: Project): Partial<BuildState> {
-  if (own === undefined || Object.keys(own.made).length === 0) return {}
-  const { folder, made } = own
-  const tables = nodes.flatMap(
-    ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
-      isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
-  )
-  return { own: JSON.stringify({ folder, made, tables }) }
 }

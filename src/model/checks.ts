@@ -40,17 +40,18 @@ const loadedConstraints: readonly Check[] = [
     ),
     name: 'job_change_events_natural_key_is_unique',
   },
-  valuesCheck('job_change_events', ['event_key'], KNOWN_TYPES),
+  valuesCheck({ name: 'job_change_events', key: ['event_key'] }, KNOWN_TYPES),
   keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
 /** The checks of a table. A view has none: its key follows from the checked keys of the tables that it reads. */
-export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
+export function constraintsOf(table: Described): Check[] {
+  const { name, key, kind, values, references } = table
   if (kind === 'view') return []
   return [
     ...(key.length === 0 ? [] : [keyCheck(name, key)]),
-    ...values.map((accepted) => valuesCheck(name, key, accepted)),
-    ...references.map((reference) => referenceCheck(name, key, reference)),
+    ...values.map((accepted) => valuesCheck(table, accepted)),
+    ...references.map((reference) => referenceCheck(table, reference)),
   ]
 }
 
@@ -75,42 +76,34 @@ function keyCheck(table: string, columns: readonly string[], nullable?: string):
   }
 }
 
-function valuesCheck(
-  table: string,
-  key: readonly string[],
-  { column, values, orNull }: ModelFile['values'][number],
-): Check {
+type Keyed = Pick<Described, 'name' | 'key'>
+
+function valuesCheck(table: Keyed, { column, values, orNull }: ModelFile['values'][number]) {
   const name = quoteIdentifier(column)
   const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
-  return {
-    name: `${table}_${column}_has_known_values`,
-    sql: `select ${shownColumns(key, column)}
-      from ${quoteIdentifier(table)}
-      where ${orNull ? unknown : `${name} is null or ${unknown}`}`,
-    reads: [table],
-  }
+  const fault = orNull ? unknown : `${name} is null or ${unknown}`
+  return columnCheck(table, column, 'has_known_values', fault)
 }
 
-function referenceCheck(
-  table: string,
-  key: readonly string[],
-  { column, targetTable, targetColumn }: ModelFile['references'][number],
+function referenceCheck(table: Keyed, reference: ModelFile['references'][number]) {
+  const { column, targetTable, targetColumn } = reference
+  const [name, target, found] = [column, targetTable, targetColumn].map(quoteIdentifier)
+  const known = `select ${found} from ${target} where ${found} is not null`
+  const fault = `${name} is not null and ${name} not in (${known})`
+  return columnCheck(table, column, `is_found_in_${targetTable}`, fault, [targetTable])
+}
+
+/** @param fault SQL that is true for an offending row @param others tables that it reads */
+function columnCheck(
+  { name, key }: Keyed,
+  column: string,
+  rule: string,
+  fault: string,
+  others: readonly string[] = [],
 ): Check {
-  const [source, name] = [table, column].map(quoteIdentifier)
-  const [target, targetName] = [targetTable, targetColumn].map(quoteIdentifier)
-  return {
-    name: `${table}_${column}_is_found_in_${targetTable}`,
-    sql: `select ${shownColumns(key, column)}
-      from ${source}
-      where ${name} is not null and ${name} not in (
-          select ${targetName} from ${target} where ${targetName} is not null
-      )`,
-    reads: [table, targetTable],
-  }
-}
-
-function shownColumns(key: readonly string[], column: string): string {
-  return [...new Set([...key, column])].map(quoteIdentifier).join(', ')
+  const shown = [...new Set([...key, column])].map(quoteIdentifier).join(', ')
+  const sql = `select ${shown} from ${quoteIdentifier(name)} where ${fault}`
+  return { name: `${name}_${column}_${rule}`, sql, reads: [name, ...others] }
 }
 
 const SAMPLE_ROWS = 5
