@@ -123,10 +123,7 @@ export class ServiceQuota {
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
-  /**
-   * When another request may be sent: minus infinity for now, infinity if a request in flight must end first.
-   * @param inFlight requests that no report includes yet
-   */
+  /** Minus infinity for now, infinity if a request in flight must end first. @param inFlight that no report includes */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
     const remaining = Math.min(...this.#reports.map((report) => report.remaining))
     if (remaining > inFlight || this.#isKeptBy(own)) return Number.NEGATIVE_INFINITY

@@ -95,10 +95,7 @@ function parseDate(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/**
- * After a 429 or 503 without a header. It is our guess, so it stays well below the longest wait of a run.
- * @param inARow consecutive orders to wait, including this one
- */
+/** Without a header. It is our guess, so it stays well below the longest wait. @param inARow orders to wait, from 1 */
 export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }

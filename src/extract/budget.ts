@@ -104,10 +104,7 @@ export class Budget {
     return this.#spent - this.#options.run.spent
   }
 
-  /**
-   * Reserves the price of one page, and waits while other requests may still release theirs.
-   * @throws BudgetReachedError when no request in flight can release enough; the signal's reason when it aborts
-   */
+  /** Waits while other requests may still release theirs. @throws BudgetReachedError; the signal's reason */
   async reserve(signal: AbortSignal): Promise<Reservation> {
     for (;;) {
       signal.throwIfAborted()

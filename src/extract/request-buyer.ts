@@ -67,10 +67,7 @@ export class RequestBuyer {
     this.#retries = new Retries(options, `${options.baseUrl}${path}`)
   }
 
-  /**
-   * As many attempts as the retry policy allows. @throws UnansweredError when only this item gets no answer
-   * @throws BadRequestError when the service refuses the request; JobtideError when the run must stop
-   */
+  /** @throws UnansweredError if only this item gets no answer; BadRequestError; JobtideError if the run must stop */
   async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
     const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
     for (let tries = 1; ; tries += 1) {

@@ -40,10 +40,7 @@ export async function ownTables(warehouse: Warehouse): Promise<readonly TableDef
   return (await readState(warehouse))?.tables ?? []
 }
 
-/**
- * Why the next build must be a full refresh; null if it can be incremental.
- * @param mostChanged the largest share of all events, 0 to 1 @param isWhole false for a partial build
- */
+/** Null if the next build can be incremental. @param mostChanged share of all events, 0 to 1, of changed people */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,

@@ -57,10 +57,7 @@ export interface OwnProject {
 
 const SHIPPED_CHECKS = join(sqlFolder, 'checks')
 
-/**
- * @param modelFolder holds staging/, core/ and marts/ @throws JobtideError for an incomplete header, a model that
- * is not one select, or models that read each other in a circle
- */
+/** @param modelFolder holds staging/, core/ and marts/ @throws JobtideError for a wrong header, select or circle */
 export async function readProject(
   warehouse: Warehouse,
   modelFolder: string = SHIPPED_MODELS,
@@ -225,10 +222,7 @@ function defect(message: string): JobtideError {
   return new JobtideError(EXIT.defect, message)
 }
 
-/**
- * Models in an order in which each comes after those that it reads, otherwise alphabetical.
- * @param refuse makes the error for an unknown table, a name that is in use, or a circle
- */
+/** Each model after those that it reads. @param refuse makes the error for an unknown or taken name, or a circle */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],
   existing: readonly string[],

@@ -29,10 +29,7 @@ export function withRead(nodes: readonly Reader[], names: Iterable<string>): Set
   return found
 }
 
-/**
- * In the syntax of dbt: `name`, `+name`, `name+`, `path:models`, `tier:detail`. @param nodes in run order
- * @param words each one or several selectors, separated by blanks or commas @throws ConfigError with a proposal
- */
+/** In the syntax of dbt, separated by blanks or commas. @param nodes in run order @throws ConfigError */
 export function selectModels(nodes: readonly Node[], words: readonly string[]) {
   const names = nodes.map(({ name }) => name)
   const selected = new Set<string>()

@@ -86,10 +86,7 @@ export async function createModelTable(warehouse: Warehouse, node: ProjectNode) 
   return warehouse.number(`create or replace table ${target} as ${sql}`)
 }
 
-/**
- * Reads a view as a publish does: answers can have any length, and a passed build must be publishable.
- * @throws StorageError if there is not enough memory
- */
+/** Reads a view as a publish does: answers can have any length. @throws StorageError if memory is too small */
 export async function proveReadable(
   warehouse: Warehouse,
   { schema, name, kind, endpoints = [] }: ProjectNode,

@@ -83,10 +83,7 @@ export class Temporaries {
     for (const name of this.#tables) await this.drop(name)
   }
 
-  /**
-   * Replaces rows of a table by writing the differences: the write-ahead log stays small.
-   * @param key the column whose values in the changed rows are returned; null for none
-   */
+  /** Writes the differences only: the write-ahead log stays small. @param key the column of the keys to return, if any */
   async writeDifference(
     { partitionByYearOf }: Pick<ProjectNode, 'partitionByYearOf'>,
     { stored, before, made, columns }: Replacement,

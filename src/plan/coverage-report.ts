@@ -70,10 +70,7 @@ export interface OrganizationCoverage {
 /** Coverage of all these organisations, the earliest watermark first. */
 export type CoverageReport = Readonly<ReturnType<typeof totalled>>
 
-/**
- * Without `wanted`: all that were ever requested with these filters, since the first read of each.
- * @param nowMs milliseconds since 1970 UTC, by the service's clock
- */
+/** Without `wanted`: all that were ever requested with these filters. @param nowMs by the service's clock */
 export function coverageReport(
   wanted: Wanted | null,
   past: PlanHistory,

@@ -46,10 +46,7 @@ const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 // The example lines of a new folder (config/init/organizations.csv).
 const PLACEHOLDER = /\breplace-me-\d+$/
 
-/**
- * @param bytes UTF-8, or UTF-16 with a byte order mark
- * @throws ConfigError that names file and line, if a line is unusable or no organisation is left
- */
+/** @param bytes UTF-8, or UTF-16 with a mark @throws ConfigError that names file and line, or for an empty list */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
   const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
   const [first] = rows

@@ -137,10 +137,7 @@ export interface LogSource extends ObjectSource {
   readonly warehouse: Warehouse
 }
 
-/**
- * @param listed its keys; listed here unless given @returns also the newest checkpoint, null for none
- * @throws DamagedLogError when a version is lost or unreadable, or the log needs more than Jobtide knows
- */
+/** @param listed its keys; listed here unless given @throws DamagedLogError for a log that cannot be continued */
 export async function readStoredLog(source: LogSource, table: string, listed?: readonly string[]) {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)

@@ -166,10 +166,7 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   return losses
 }
 
-/**
- * Refuses removed columns and changed types. Of another version they are an upgrade, and a warning: CHANGELOG.md
- * names what it renamed. @throws PublishError
- */
+/** Another version's removed columns and changed types are an upgrade: a warning only. @throws PublishError */
 export function refuseSchemaChange(
   before: StoredManifest,
   now: Manifest,

@@ -364,10 +364,7 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
-/**
- * The manifests of these snapshots that are there and readable, by id, with the SHA-256 of their bytes.
- * @param onWrong takes the fault of a file that is not the manifest of its snapshot. Default: it is thrown
- */
+/** Of snapshots that are there, by id. @param onWrong takes a file that is not a manifest. Default: it is thrown */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id' | 'previous'>>(
   store: ObjectStore,
   ids: readonly string[],

@@ -37,10 +37,7 @@ export interface RestoreOptions {
   readonly signal?: AbortSignal
 }
 
-/**
- * Proves a snapshot as `verify` does, without what is found next to it.
- * @throws DamagedSnapshotError naming the first findings; PublishError when there is no such snapshot
- */
+/** As `verify` does, without what is next to it. @throws DamagedSnapshotError; PublishError if there is none */
 export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOptions['snapshot']> {
   const { store } = options
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
@@ -61,10 +58,7 @@ export function refuseExisting(path: string): void {
   })
 }
 
-/**
- * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot;
- * DamagedSnapshotError when an object is not what the manifest says
- */
+/** @throws ConfigError if there is a warehouse, or a newer Jobtide made the snapshot; DamagedSnapshotError */
 export async function restoreSnapshot(options: RestoreOptions) {
   const { path, scratchFolder, snapshot } = options
   const { manifest } = snapshot

@@ -179,10 +179,7 @@ export async function dropSnapshots(
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }
 
-/**
- * How many snapshots are kept by each rule, 0 to 100,000: the newest, and the newest of each day, ISO week and month that
- * has one. A snapshot stays as long as one rule keeps it.
- */
+/** How many of the newest snapshots, and newest of each day, ISO week and month to keep: 0 to 100,000 by each rule. */
 export type Keep = Readonly<Record<'last' | 'daily' | 'weekly' | 'monthly', number>>
 
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }

@@ -73,10 +73,7 @@ export interface ExpectedTable {
   readonly splitBy: string | null
 }
 
-/**
- * The table of a manifest that a job made. A partition whose rows did not change keeps its files.
- * @throws PublishError when it names a file that it did not write, or counts that cannot be
- */
+/** A partition whose rows did not change keeps its files. @throws PublishError for alien files or wrong counts */
 export function sparkTable(
   { definition, columns, before, splitBy }: ExpectedTable,
   found: readonly SparkPartition[],

@@ -52,10 +52,7 @@ export interface VerifyOptions extends ObjectSource {
 
 export type VerifyReport = Readonly<Awaited<ReturnType<typeof verifySnapshot>>>
 
-/**
- * @throws PublishError when there is no such snapshot, it is swept away meanwhile, or the store refuses;
- * NewerFormatError for a destination of a newer version
- */
+/** @throws PublishError if there is no such snapshot, or it is swept away; NewerFormatError of a newer version */
 export async function verifySnapshot(options: VerifyOptions) {
   const { store } = options
   const findings: Finding[] = []

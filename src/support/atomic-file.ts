@@ -37,10 +37,7 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 /** The content of a file; in pieces if it is too large for memory. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
-/**
- * Replaces `path`: temporary file in the same folder, fsync, rename, fsync of the folder. Makes missing folders.
- * @throws StorageError when the disk refuses
- */
+/** Temporary file in the same folder, fsync, rename, fsync of the folder, made if missing. @throws StorageError */
 export function writeFileAtomic(path: string, content: FileContent, mode?: number): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
@@ -124,10 +121,7 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
   }
 }
 
-/**
- * Node's own `recursive` loops forever in a folder that accepts no new one, such as /proc.
- * @returns the outermost folder created; null for none
- */
+/** Node's `recursive` loops forever in folders such as /proc. @returns the outermost folder created; null for none */
 export function makeFolders(folder: string): string | null {
   if (isFolder(folder)) return null
   const above = dirname(folder)

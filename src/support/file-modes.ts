@@ -41,10 +41,7 @@ export function writersOf({ uid, gid, mode }: Owned, account: Pick<Owned, 'uid' 
   return (mode & WRITTEN_BY_GROUP) !== 0 && gid !== account.gid ? 'group' : 'none'
 }
 
-/**
- * Refuses a file that this account, root included, cannot trust. @param risk what a writer of it could do
- * @returns whether a group may write it
- */
+/** @param risk what a writer of the file could do @returns whether a group may write it @throws ConfigError */
 export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
   const uid = process.getuid?.()
   // Windows has no such owners.

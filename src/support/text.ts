@@ -66,10 +66,7 @@ export function companySlug(urlOrSlug: string): string {
   return decodedUri(slug).normalize('NFC').toLowerCase()
 }
 
-/**
- * One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell.
- * @param isForSpreadsheet puts a ' before whatever a spreadsheet would take for a formula; numbers stay as they are
- */
+/** RFC 4180 with newlines. @param isForSpreadsheet puts a ' before whatever would be taken for a formula */
 export function csvLine(
   cells: readonly (string | number | boolean | null)[],
   isForSpreadsheet = false,

@@ -36,10 +36,7 @@ export function removeDatabase(path: string): void {
   })
 }
 
-/**
- * Replaces `path` by a finished file, closed and without a log; atomic and durable.
- * @throws StorageError if the disk refuses: then the old file is still there
- */
+/** Replaces `path` by a closed file without a log, atomically. @throws StorageError: the old file is still there */
 export async function replaceDatabase(path: string, finished: string): Promise<void> {
   try {
     await syncFile(finished)

@@ -142,10 +142,7 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
   ],
   parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
-/**
- * @param names of tables for analysts; null: all
- * @throws ConfigError for a table that is not there, or when `to` is something that no export made
- */
+/** @param names null: all @throws ConfigError for a missing table, or if no export made all of `to` */
 export async function exportTables(
   warehouse: Warehouse,
   to: string,

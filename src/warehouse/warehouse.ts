@@ -166,10 +166,7 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
-/**
- * For a lock: see process-lock.ts. @returns a function that closes the file
- * @throws LockedError when another process has it open for writing, or at all if `mode` is `write`
- */
+/** For a lock: see process-lock.ts. @returns what closes the file @throws LockedError when another process has it */
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
   try {
     const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
@@ -383,10 +380,7 @@ async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> 
 
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
-/**
- * Applies numbered files once, in order, each in its own transaction. An applied file must not change.
- * @throws JobtideError when the warehouse was made by a newer Jobtide, or an applied file has changed
- */
+/** Applies each numbered file once. @throws JobtideError if a newer Jobtide made it, or an applied file changed */
 export async function applySchema(warehouse: Warehouse, folder = SCHEMA_FOLDER): Promise<void> {
   await warehouse.run(`
     create schema if not exists ops;

@@ -22,10 +22,7 @@ export interface Postgres {
   copyFrom(sql: string, path: string): Promise<void>
 }
 
-/**
- * What `work` does not commit is undone, also if this process dies. @param signal ends a copy on its way
- * @throws PublishError, or LockedError, that says what the server or the way to it refused
- */
+/** What `work` does not commit is undone. @param signal ends a copy @throws PublishError or LockedError */
 export async function withPostgres<T>(
   address: PostgresAddress,
   signal: AbortSignal,

@@ -52,10 +52,7 @@ const LOOK_AGAIN_MS = 20
 const PLACE_TRIES = 5
 const NEW = { flag: 'wx' }
 
-/**
- * To write, creates a missing folder. @param modes of what is written; null: as the process's umask says
- * @throws PublishError when the folder cannot be made, or to read, is not there
- */
+/** @param modes of what is written; null: as the umask says @throws PublishError if it cannot be made or read */
 export function openFolderStore(
   root: string,
   clock: Clock,

@@ -67,10 +67,7 @@ export interface ObjectStore {
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
   /** As `put`, from another object of the store, which S3 does up to 5 GiB; nothing of it passes through here. */
   copy(from: string, to: string): Promise<void>
-  /**
-   * Writes `bytes`, unlike any ever stored there, if the object is still `expected` (null: there is none).
-   * @returns false when another writer was first
-   */
+  /** Writes new `bytes` if the object is still `expected` (null: there is none); false when another was first. */
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>

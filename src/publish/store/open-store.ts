@@ -17,10 +17,7 @@ export function isFolderAddress(destination: string): boolean {
   return !destination.startsWith('s3://')
 }
 
-/**
- * @throws ConfigError when destination or options are misspelt: nothing was sent; PublishError when it cannot be
- * reached, made or written
- */
+/** @throws ConfigError if something is misspelt: nothing was sent; PublishError if it cannot be reached or written */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   const { clock, access, modes, s3 = {}, s3Endpoint: endpoint = s3.endpoint } = options
   if (isFolderAddress(destination))

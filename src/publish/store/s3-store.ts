@@ -51,10 +51,7 @@ const PROBE_KEY = 'conditional-write-probe'
 /** More processes than ever open one destination at the same moment. */
 const PROBES_AT_ONCE = 50
 
-/**
- * To write, proves that conditional writes work. Credentials and region come from the SDK's own chain.
- * @throws PublishError when the destination cannot be reached or written, or ignores conditions
- */
+/** Credentials and region come from the SDK. @throws PublishError if it cannot be written, or ignores conditions */
 export async function openS3Store(
   address: S3Address,
   options: S3Options,
