@@ -27,7 +27,7 @@ import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { respectStoredRetryAfter } from './retries.ts'
-import { UntrackedCompanies, isNamed } from './untracked.ts'
+import { isNamed, untrackedCompanies } from './untracked.ts'
 import { Workers, budgetOf } from './workers.ts'
 
 /** Reads what is not read yet. @throws the first error; pages bought until then are in the journal */
@@ -47,7 +47,7 @@ class Extraction {
   readonly #options: ExtractOptions
   readonly #workers: Workers
   readonly #buyer: PageBuyer
-  readonly #untracked: UntrackedCompanies
+  readonly #untracked: ReturnType<typeof untrackedCompanies>
   readonly #budget: Budget
   /** Batches being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
@@ -73,7 +73,7 @@ class Extraction {
     const price = Math.max(pagePrice, CREDITS_PER_PAGE)
     this.#budget = budgetOf(options, price, () => this.#buyer.serviceClock.heard())
     this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#workers.stop })
-    this.#untracked = new UntrackedCompanies((batch, companies) =>
+    this.#untracked = untrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
   }
@@ -205,7 +205,7 @@ class Extraction {
   async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
-    const untracked = await this.#untracked.find(batch, refusal)
+    const untracked = await this.#untracked(batch, refusal)
     for (const company of untracked) {
       const isOwn = isNamed(refusal.serverMessage, company)
       await this.#quarantine(company, isOwn ? reason : NOT_TRACKED)

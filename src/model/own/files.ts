@@ -54,12 +54,12 @@ export function holdsOwn(folder: string): boolean {
   )
 }
 
-/** @throws ConfigError for a file whose name is taken, or that other accounts may write */
-export function readOwnFiles(folder: string): OwnFiles {
+/** @param isAll false: only its lists @throws ConfigError for a taken name, or a file that other accounts may write */
+export function readOwnFiles(folder: string, isAll = true): OwnFiles {
   const hashes = new Map<string, string>()
   const shipped = shippedNames()
   const read = (kind: string) =>
-    filesIn(join(folder, kind)).map((path) => {
+    (isAll ? filesIn(join(folder, kind)) : []).map((path) => {
       const file = `${kind}/${basename(path)}`
       const name = basename(path, '.sql')
       const bytes = onDisk(path, () => {
@@ -87,15 +87,9 @@ export function readOwnFiles(folder: string): OwnFiles {
     return { ...model, file, grain: model.grain || `Made by ${file}.` }
   })
   const checks = read('checks').map(({ file, name, sql }) => ({ file, name, sql }))
-  const own = readListsOnly(folder)
-  return { models, checks, lists: own.lists, hashes: new Map([...hashes, ...own.hashes]) }
-}
-
-/** As {@link readOwnFiles}, without models and checks. */
-export function readListsOnly(folder: string): OwnFiles {
   const lists = readOwnLists(folder)
-  const hashes = new Map([...lists].map(([file, text]) => [file, sha256Hex(text)]))
-  return { models: [], checks: [], lists, hashes }
+  for (const [file, text] of lists) hashes.set(file, sha256Hex(text))
+  return { models, checks, lists, hashes }
 }
 
 function filesIn(folder: string): string[] {

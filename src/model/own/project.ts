@@ -11,7 +11,7 @@ import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
 import { nodeOf, readsOf, runOrder, type Project, type ProjectNode } from '../project.ts'
-import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
+import { OwnSqlError, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
@@ -38,8 +38,7 @@ export async function withOwn(
 ): Promise<Project> {
   const before = await readState(warehouse)
   const root = folder ?? before?.folder ?? null
-  const read = folder === undefined ? readListsOnly : readOwnFiles
-  const files = root === null ? NONE : read(root)
+  const files = root === null ? NONE : readOwnFiles(root, folder !== undefined)
   useOwnLists(files.lists)
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
