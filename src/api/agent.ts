@@ -3,7 +3,7 @@
 import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
 import { messageOf } from '../support/errors.ts'
 import { MIB, SECOND } from '../support/units.ts'
-import { NoTunnelError, isUnreachable } from './unreachable.ts'
+import { NoTunnelError, obstacleOf } from './unreachable.ts'
 
 export interface AgentOptions {
   /** Most sockets, 1 or more. */
@@ -33,7 +33,7 @@ const TUNNEL_MS = 12 * SECOND
 export const LARGEST_BODY_BYTES = 32 * MIB
 
 export function createAgent(options: AgentOptions): Dispatcher {
-  const { connections, proxies } = options
+  const { connections, proxies, tunnelMs = TUNNEL_MS } = options
   const connect = { timeout: CONNECT_MS }
   const agentOptions = {
     connections,
@@ -48,8 +48,7 @@ export function createAgent(options: AgentOptions): Dispatcher {
     ...agentOptions,
     proxyTls: connect,
     requestTls: connect,
-    clientFactory: (proxy, ofProxy) =>
-      limited(new Pool(proxy, ofProxy), options.tunnelMs ?? TUNNEL_MS),
+    clientFactory: (proxy, ofProxy) => limited(new Pool(proxy, ofProxy), tunnelMs),
     // Never undefined: undici would then read the environment.
     httpProxy: proxies.http,
     httpsProxy: proxies.https,
@@ -57,9 +56,7 @@ export function createAgent(options: AgentOptions): Dispatcher {
   })
 }
 
-/**
- * Without these limits undici waits 5 minutes for the answer to CONNECT, and retries forever where the proxy hangs up.
- */
+/** Otherwise undici waits 5 minutes for the answer to CONNECT, and retries forever if the proxy hangs up. */
 function limited(pool: Pool, tunnelMs: number): Pool {
   const open = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<unknown>
   const connect = async (options: Dispatcher.ConnectOptions) => {
@@ -67,7 +64,7 @@ function limited(pool: Pool, tunnelMs: number): Pool {
     try {
       return await open({ ...options, signal: limit })
     } catch (error) {
-      if (isUnreachable(error)) throw error
+      if (obstacleOf(error) !== null) throw error
       const why = limit.aborted
         ? `did not open a tunnel within ${tunnelMs / SECOND} s`
         : `hung up: ${messageOf(error)}`

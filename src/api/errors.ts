@@ -27,9 +27,8 @@ export class UnavailableError extends JobtideError {
 }
 
 /**
- * No connection could be made, and the operator has to fix the cause. An untrusted certificate is a configuration error
- * (exit 2). A host name or a connection may only be unavailable for a while (exit 5). Nothing was sent in either case.
- * @param reason names host and port
+ * No connection: nothing was sent. An untrusted certificate is a configuration error (exit 2). A host name or a
+ * connection may only be unavailable for a while (exit 5). @param reason names host and port
  */
 export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {
   const context = { obstacle }
@@ -54,7 +53,6 @@ function notAccepted(status: number): string {
 
 /** 400: the service rejects the request. `serverMessage` names the problem. It is never retried unchanged. */
 export class BadRequestError extends JobtideError {
-  /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
     super(EXIT.usage, `${notAccepted(400)}: ${shortened(serverMessage)}`, {
@@ -65,33 +63,20 @@ export class BadRequestError extends JobtideError {
   }
 }
 
-/**
- * The error for an answer that is never retried: the request, the key, the account or the address is wrong.
- * @param url where the request went
- */
+/** For what is never retried: the request, the key, the account or the address is wrong. @param url where it went */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
   if (status === 400) return new BadRequestError(serverMessage)
-  const [exitCode, what, hint] = (status === 403 ? notInPlan(url) : REFUSALS[status]) ?? [
+  const [exitCode, what, hint] = REFUSALS[status] ?? [
     EXIT.usage,
     `unexpected answer ${status} from ${url}`,
     'Check that JOBTIDE_BASE_URL is the address of the job-change service. Nothing was charged for this request.',
   ]
-  const context = { status }
-  return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
-}
-
-type Refusal = readonly [exitCode: ExitCode, what: string, hint: string]
-
-function notInPlan(url: string): Refusal {
   const data = url.includes('/job-changes/') ? 'job changes' : new URL(url).pathname
-  return [
-    EXIT.refused,
-    `the plan of this API key does not include ${data} (403)`,
-    'Ask the provider to add this data to the plan, or use another key. Nothing was charged for this request.',
-  ]
+  const message = `${what.replace('{data}', data)}: ${shortened(serverMessage)}`
+  return new JobtideError(exitCode, message, { hint, context: { status } })
 }
 
-const REFUSALS: Readonly<Record<number, Refusal>> = {
+const REFUSALS: Readonly<Record<number, readonly [ExitCode, what: string, hint: string]>> = {
   401: [
     EXIT.refused,
     'the service refused the API key (401)',
@@ -101,6 +86,11 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
     EXIT.budget,
     'the service requires payment (402)',
     'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it continues where it stopped.',
+  ],
+  403: [
+    EXIT.refused,
+    'the plan of this API key does not include {data} (403)',
+    'Ask the provider to add this data to the plan, or use another key. Nothing was charged for this request.',
   ],
   // The shape of validation errors in most frameworks.
   422: [EXIT.usage, notAccepted(422), NOT_ACCEPTED_HINT],

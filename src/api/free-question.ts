@@ -3,7 +3,6 @@
  * kind of refusal shows whether the address is right, the key is accepted and the plan includes the data.
  */
 
-import type { JobtideError } from '../support/errors.ts'
 import { refusalOf, unreachableError } from './errors.ts'
 import { obeyedWait } from '../support/waits.ts'
 import { statedDate, unsaidWait, waitWanted } from './retry-after.ts'
@@ -14,30 +13,17 @@ export const SEARCH_PATH = '/api/v1/job-changes/search'
 
 const REFUSED = { event_type: 'none', days_ago: 0, page: 10_001, limit: 51 }
 
-export interface FreeAnswer {
-  /** Why a run would get no answer; null if it would. */
-  readonly problem: JobtideError | null
-  /** In words, if there is no problem. */
-  readonly words: string
-  /** The time before which the service accepts no request, milliseconds since 1970 UTC; null for none. */
-  readonly notBefore: number | null
-  /** The time by the service's clock and by ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
-  readonly times: { readonly service: number; readonly ours: number } | null
-}
+export type FreeAnswer = Readonly<Awaited<ReturnType<typeof askForFree>>>
 
-/** Sends the request once. @throws the signal's reason when it aborts; NoAnswerError when the answer is incomplete */
-export async function askForFree(
-  transport: Transport,
-  baseUrl: string,
-  signal: AbortSignal,
-): Promise<FreeAnswer> {
+/**
+ * Sends the request once. @returns why a run would get no answer (null if it would), the time before which the service
+ * accepts no request, and its time and ours, milliseconds since 1970 UTC; null without an answer or its `Date`
+ * @throws the signal's reason when it aborts; NoAnswerError when the answer is incomplete
+ */
+export async function askForFree(transport: Transport, baseUrl: string, signal: AbortSignal) {
   try {
-    const {
-      status,
-      headers,
-      body,
-      receivedAt: ours,
-    } = await transport.send(SEARCH_PATH, REFUSED, signal)
+    const answer = await transport.send(SEARCH_PATH, REFUSED, signal)
+    const { status, headers, body, receivedAt: ours } = answer
     const service = statedDate(headers)
     const times = service === null ? null : { service, ours }
     const isBusy = status === 429 || status === 503

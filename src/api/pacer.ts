@@ -8,10 +8,11 @@
  * answers again, and the others follow once it does.
  */
 
+import { once } from 'node:events'
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
-import { RateLimiter, ServiceQuota, rateLimitOf } from './rate-limits.ts'
+import { RateLimiter, ServiceQuota, type SentRequest } from './rate-limits.ts'
 import type { RateReport } from './retry-after.ts'
 
 /**
@@ -26,10 +27,7 @@ const FAILURES_TO_OPEN = 5
 const TRIAL_EVERY_MS = 30 * SECOND
 
 export interface Permit {
-  /**
-   * True if this request alone tests whether the service answers again, after a pause or while the circuit is open. Its
-   * failure says nothing about the page that it asks for.
-   */
+  /** It alone tests whether the service answers again; its failure says nothing about the page it asks for. */
   readonly isHalfOpen: boolean
   /** Takes the answer's headers into account, at once: what follows the answer may wait for the disk. */
   learn(report: RateReport): void
@@ -40,7 +38,6 @@ export interface Permit {
 /** The permit would take longer than the longest allowed wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
-  /** Milliseconds until the permit. */
   readonly waitMs: number
   /** Whether it waits for the next trial, because requests failed, and the service ordered no such wait. */
   readonly isForTrial: boolean
@@ -51,8 +48,7 @@ export class WaitTooLongError extends Error {
   }
 }
 
-interface InFlight {
-  readonly sentAt: number
+interface InFlight extends SentRequest {
   readonly isHalfOpen: boolean
   /** Whether a report of the service's counter includes it. */
   isCounted: boolean
@@ -71,25 +67,16 @@ export class Pacer {
   #failuresInARow = 0
   /** The permit that was requested last: the next request waits for it first. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Wakes the first waiter. */
   #wakeFirst = () => {}
 
-  /**
-   * @param requestsPerSecond above 0; null for as fast as the service allows
-   * @param maxWaitMs the longest wait for a permit
-   */
+  /** @param requestsPerSecond above 0; null for no limit of our own @param maxWaitMs the longest wait for a permit */
   constructor(clock: Clock, requestsPerSecond: number | null, maxWaitMs: number) {
     this.#clock = clock
     this.#maxWaitMs = maxWaitMs
-    this.#limiter =
-      requestsPerSecond === null ? null : new RateLimiter(rateLimitOf(requestsPerSecond))
+    this.#limiter = requestsPerSecond === null ? null : new RateLimiter(requestsPerSecond)
   }
 
-  /**
-   * Resolves when one request may be sent. Each permit must be returned.
-   * @throws the signal's reason when it aborts first
-   * @throws WaitTooLongError when the permit would take longer than the longest wait
-   */
+  /** Each permit must be returned. @throws the signal's reason when it aborts first; WaitTooLongError */
   permit(signal: AbortSignal): Promise<Permit> {
     const permit = this.#last.then(() => this.#first(signal))
     this.#last = permit.catch(() => undefined)
@@ -109,9 +96,8 @@ export class Pacer {
       const at = this.#nextAt(now)
       if (at <= now) return this.#take(now)
       const waitMs = at - now
-      if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY) {
+      if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY)
         throw new WaitTooLongError(waitMs, at === this.#openUntil && at > this.#pausedUntil)
-      }
       await this.#nap(waitMs, signal)
     }
   }
@@ -177,12 +163,10 @@ export class Pacer {
     this.#wakeFirst = () => waking.abort()
     const stopListening = onAbort(signal, this.#wakeFirst)
     try {
-      if (ms === Number.POSITIVE_INFINITY) {
-        await new Promise<void>((resolve) => onAbort(waking.signal, resolve))
-        return
-      }
       // Timers count whole milliseconds. A wait that is rounded down would only wake up to sleep again.
-      await this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal)
+      await (ms === Number.POSITIVE_INFINITY
+        ? once(waking.signal, 'abort')
+        : this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal))
     } catch (error) {
       if (!waking.signal.aborted) throw error
     } finally {

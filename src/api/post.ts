@@ -7,9 +7,7 @@ import { createAgent, type ProxySettings } from './agent.ts'
 const DEADLINE_MS = 10 * SECOND
 
 /**
- * Posts `body` as JSON, or sends a GET without one, through the configured proxies. One attempt, no redirect.
- * @param url https, or http on loopback
- * @returns the status of the answer
+ * One attempt, no redirect; without a body a GET. @param url https, or http on loopback @returns the status
  * @throws Error when no answer came within 10 s; its message may hold the address
  */
 export async function sendSmall(
@@ -18,21 +16,18 @@ export async function sendSmall(
   body: object | null,
   proxies: ProxySettings | undefined,
 ): Promise<number> {
-  const agent = createAgent({ connections: 1, ...(proxies === undefined ? {} : { proxies }) })
+  const agent = createAgent({ connections: 1, ...(proxies && { proxies }) })
   const { origin, pathname, search } = new URL(url)
-  const content =
-    body === null
-      ? ({ method: 'GET' } as const)
-      : ({ method: 'POST', body: JSON.stringify(body) } as const)
   const type = body === null ? {} : { 'content-type': 'application/json' }
   const signal = AbortSignal.timeout(DEADLINE_MS)
   try {
     const request = agent.request({
       origin,
       path: `${pathname}${search}`,
+      method: body === null ? 'GET' : 'POST',
       headers: { ...type, 'user-agent': 'jobtide', ...headers },
+      body: body && JSON.stringify(body),
       signal,
-      ...content,
     })
     // As in transport.ts: a proxy may never answer CONNECT.
     const answer = await untilAborted(request, signal)

@@ -17,13 +17,6 @@
 import { SECOND } from '../support/units.ts'
 import type { RateReport } from './retry-after.ts'
 
-/** At most `requests` in any window of `windowMs`. */
-export interface RateLimit {
-  /** A whole number from 1. */
-  readonly requests: number
-  readonly windowMs: number
-}
-
 /** A request in flight, by when it was sent on the monotonic clock. */
 export interface SentRequest {
   readonly sentAt: number
@@ -38,18 +31,10 @@ const CATCH_UP_MS = 50
 // Until this many round trips are known, even the shortest may include opening its connection, and be too long.
 const ROUND_TRIPS_TO_TRUST = 20
 
-/**
- * The limit for a number of requests per second: whole requests in the shortest window of a second or more.
- * @param requestsPerSecond above 0; 2.5 is 3 in 1.2 s, 0.5 is 1 in 2 s
- */
-export function rateLimitOf(requestsPerSecond: number): RateLimit {
-  const requests = Math.ceil(requestsPerSecond)
-  return { requests, windowMs: (requests / requestsPerSecond) * SECOND }
-}
-
-/** Keeps our limit. */
+/** Keeps our limit: at most `requests` in any window of `windowMs`. */
 export class RateLimiter {
-  readonly limit: RateLimit
+  readonly requests: number
+  readonly windowMs: number
   /** For each ended request that may still be in a window: the latest time at which it can have arrived. */
   #arrived: number[] = []
   /** When the last request was due in a row of evenly spaced ones. */
@@ -59,16 +44,18 @@ export class RateLimiter {
   /** False once the service refused a request that was within the limit. */
   isTrusted = true
 
-  constructor(limit: RateLimit) {
-    this.limit = limit
+  /** Whole requests in the shortest window of a second or more: 2.5 a second is 3 in 1.2 s, 0.5 is 1 in 2 s. */
+  constructor(requestsPerSecond: number) {
+    this.requests = Math.ceil(requestsPerSecond)
+    this.windowMs = (this.requests / requestsPerSecond) * SECOND
   }
 
   /** When the next request may be sent; minus infinity for immediately. */
   nextSlotAt(inFlight: Iterable<SentRequest>, now: number): number {
     const arriving = Array.from(inFlight, ({ sentAt }) => this.#arrivalOf(sentAt, now))
     const newestFirst = [...this.#arrived, ...arriving].toSorted((a, b) => b - a)
-    const nthNewest = newestFirst[this.limit.requests - 1] ?? Number.NEGATIVE_INFINITY
-    return Math.max(nthNewest + this.#windowMs, this.#dueAt + this.#spacingMs)
+    const nthNewest = newestFirst[this.requests - 1] ?? Number.NEGATIVE_INFINITY
+    return Math.max(nthNewest + this.#sureMs, this.#dueAt + this.#spacingMs)
   }
 
   /** Records that a request is sent now. The requests after it make up for a little lateness. */
@@ -76,20 +63,19 @@ export class RateLimiter {
     this.#dueAt = Math.max(this.#dueAt + this.#spacingMs, now - CATCH_UP_MS)
   }
 
-  /** Records that a request, sent at `sentAt`, was answered or failed now. */
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
-    const leftAt = now - this.#windowMs
+    const leftAt = now - this.#sureMs
     this.#arrived = [...this.#arrived.filter((at) => at > leftAt), this.#arrivalOf(sentAt, now)]
   }
 
-  get #windowMs(): number {
-    return this.limit.windowMs * (1 + SURE_SHARE)
+  get #sureMs(): number {
+    return this.windowMs * (1 + SURE_SHARE)
   }
 
   get #spacingMs(): number {
-    return this.limit.windowMs / this.limit.requests
+    return this.windowMs / this.requests
   }
 
   /** When a request can have arrived at the latest that is known to have come back, or to be on its way, at `now`. */
@@ -106,9 +92,7 @@ const RESET_ROUNDING_MS = SECOND
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
-  /** Requests that the service still accepts. */
   readonly remaining: number
-  /** The time from which the service accepts more. */
   readonly endsAt: number
 }
 
@@ -132,7 +116,6 @@ export class ServiceQuota {
     return true
   }
 
-  /** Learns that a request ended without a report. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
     // The service no longer sends its counter.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
@@ -140,12 +123,7 @@ export class ServiceQuota {
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
-  /**
-   * When another request may be sent by the service's counter: minus infinity for immediately, infinity if a request in
-   * flight must end first.
-   * @param inFlight requests that no report includes yet
-   * @param own our own limit
-   */
+  /** Minus infinity for now, infinity if a request in flight must end first. @param inFlight that no report includes */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
     const remaining = Math.min(...this.#reports.map((report) => report.remaining))
     if (remaining > inFlight || this.#isKeptBy(own)) return Number.NEGATIVE_INFINITY
@@ -156,9 +134,8 @@ export class ServiceQuota {
 
   #isKeptBy(own: RateLimiter | null): boolean {
     if (own === null || !own.isTrusted) return false
-    const { requests, windowMs } = own.limit
-    const isLongEnough = this.#longestResetMs <= windowMs + RESET_ROUNDING_MS
-    return isLongEnough && this.#reports.every(({ limit }) => limit !== null && limit >= requests)
+    const isLongEnough = this.#longestResetMs <= own.windowMs + RESET_ROUNDING_MS
+    return isLongEnough && this.#reports.every(({ limit }) => (limit ?? 0) >= own.requests)
   }
 
   get #endsAt(): number {

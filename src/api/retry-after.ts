@@ -10,14 +10,7 @@ import { obeyedWait } from '../support/waits.ts'
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The plan's rate limit, as the service reports it (`X-RateLimit-*`). */
-export interface RateReport {
-  /** Requests per window, when it said so. */
-  readonly limit: number | null
-  /** Requests left in this window, when it said so. */
-  readonly remaining: number | null
-  /** Milliseconds until the next window begins, when it said so. */
-  readonly resetMs: number | null
-}
+export type RateReport = Readonly<ReturnType<typeof rateReport>>
 
 // The shortest wait, so that a service that says "0 seconds" does not get a storm.
 const SHORTEST_WAIT_MS = SECOND
@@ -34,10 +27,8 @@ export function statedDate(headers: Headers): number | null {
 }
 
 /**
- * How long the service wants us to wait: `Retry-After`, the longest if a gateway added its own, else
- * `X-RateLimit-Reset`, each in any shape that `parseWait` knows. Undefined if it says nothing that we understand.
- * @param nowMs our own time, for answers without a `Date`
- * @returns milliseconds from the receipt of the answer, 1 s or more; see obeyedWait
+ * Milliseconds from the receipt of the answer, 1 s or more: the longest `Retry-After`, else `X-RateLimit-Reset`.
+ * Undefined if it says nothing that we understand. @param nowMs our own time, for answers without a `Date`
  */
 export function waitWanted(headers: Headers, nowMs: number): number | undefined {
   const serverNow = statedDate(headers) ?? nowMs
@@ -104,17 +95,12 @@ function parseDate(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/**
- * The wait after a 429 or 503 without a header: 60 s, then 2 min. It is our guess rather than an order, so it stays
- * well below the time after which a run gives up.
- * @param inARow consecutive orders to wait, including this one
- */
+/** Without a header. It is our guess, so it stays well below the longest wait. @param inARow orders to wait, from 1 */
 export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
-/** The plan's limit as the answer states it; see RateReport. */
-export function rateReport(headers: Headers, nowMs: number): RateReport {
+export function rateReport(headers: Headers, nowMs: number) {
   const reset = headerOf(headers, 'x-ratelimit-reset')
   const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)
   return {

@@ -28,10 +28,7 @@ export type Failure =
       readonly headers: Headers
       readonly reason: string
     }
-  /**
-   * No usable answer. `inDoubt`: the service may have charged for it. `obstacle`: why no connection was made; null if
-   * one was made, or the reason is unknown.
-   */
+  /** `inDoubt`: the service may have charged. `obstacle`: why no connection was made; null if one was, or unknown. */
   | {
       readonly kind: 'no-answer'
       readonly reason: string
@@ -69,12 +66,8 @@ export type RetryDecision =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
-/** The attempts at one request so far, including the last one. */
 export interface Attempts {
-  /**
-   * Failed ones. Orders to wait do not count. A failed trial counts only if its answer is not a page or the service was
-   * never reached.
-   */
+  /** Without orders to wait. A failed trial counts only after an unreadable answer, or if none was ever reached. */
   attempts: number
   /** How many of these may have been billed. */
   billable: number
@@ -93,13 +86,10 @@ export interface RetryState extends Readonly<Attempts> {
   readonly outageMs: number
   /** Failures in that time; those of requests that were in flight together count once. */
   readonly failuresInARow: number
-  /** Whether this attempt at the run ever had a connection. */
   readonly wasReached: boolean
   /** The longest wait in milliseconds, both for any answer and as ordered by the service. */
   readonly maxWaitMs: number
-  /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
-  /** A random number in [0, 1). */
   readonly random: number
 }
 
@@ -114,10 +104,7 @@ export const ATTEMPTS_MAX = 20
  */
 export const BILLABLE_MAX = 6
 const SPREAD_FROM = 3
-/**
- * A service that answers with something else is retried for less time than one that is down, because each answer may be
- * billed.
- */
+/** Fewer than for a service that is down: each answer may be billed. */
 export const UNREADABLE_IN_A_ROW_MAX = 5
 /** A wrong address, proxy or certificate does not fix itself. A service that is starting gets this long. */
 const UNREACHABLE_MS = 8 * SECOND
@@ -137,9 +124,8 @@ export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachab
 
 export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   if (failure.kind === 'not-a-page') return 'unreadable'
-  if (failure.kind === 'no-answer') {
+  if (failure.kind === 'no-answer')
     return failure.obstacle !== null && !wasReached ? 'unreachable' : 'failed'
-  }
   const { status, headers } = failure
   if (status >= 200 && status < 300) return 'unreadable'
   if (status === 429 || status === 503) return 'order'
@@ -148,10 +134,7 @@ export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   return headers['retry-after'] === undefined ? 'failed' : 'order'
 }
 
-/**
- * Whether the attempt may have been charged. Errors are free, unless they say otherwise. A damaged page was sent, and so
- * probably charged, and so may be an answer with another 2xx status than 200.
- */
+/** Errors are free, unless they say otherwise. A damaged page, or another 2xx than 200, was probably charged. */
 export function isInDoubt(failure: Failure): boolean {
   if (failure.kind === 'no-answer') return failure.inDoubt
   if (failure.kind === 'status' && failure.isCharged === true) return true
@@ -192,10 +175,17 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
 }
 
+const JITTER_SHARE = 0.1
+const JITTER_CAP_MS = 2 * SECOND
+
 function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
   const { random, pausesInARow, maxWaitMs, outageMs, nowMs } = state
   const wantedMs = waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow)
-  const waitMs = withJitter(obeyedWait(wantedMs), random)
+  const obeyedMs = obeyedWait(wantedMs)
+  // The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day, because anything
+  // longer counts as a mistake.
+  const jitterMs = Math.min(obeyedMs * JITTER_SHARE, JITTER_CAP_MS) * random
+  const waitMs = Math.min(DAY, obeyedMs + jitterMs)
   const outage = outageMs >= maxWaitMs ? 'outage' : null
   const tooLong = waitMs > maxWaitMs ? 'long-wait' : outage
   const giveUp = isMistakenWait(wantedMs) ? 'mistaken-wait' : tooLong
@@ -206,13 +196,4 @@ function pauseAll(status: number, headers: Headers, state: RetryState): RetryDec
 function backoff({ previousWaitMs, random }: RetryState, capMs: number): number {
   const upper = Math.max(BACKOFF_BASE_MS, previousWaitMs * 3)
   return Math.min(capMs, BACKOFF_BASE_MS + random * (upper - BACKOFF_BASE_MS))
-}
-
-const JITTER_SHARE = 0.1
-const JITTER_CAP_MS = 2 * SECOND
-
-// The service's time always wins: jitter only makes the wait longer. A wait of a day stays a day, because anything
-// longer counts as a mistake.
-function withJitter(waitMs: number, random: number): number {
-  return Math.min(DAY, waitMs + Math.min(waitMs * JITTER_SHARE, JITTER_CAP_MS) * random)
 }

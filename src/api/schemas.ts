@@ -45,19 +45,15 @@ export function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
   const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
-  if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
+  const day = text.slice(0, 10)
+  // Date.parse reads 30 February as 2 March.
+  const isMoved = () => new Date(Date.parse(day)).toISOString().slice(0, 10) !== day
+  if (Number.isNaN(at) || (Number(day.slice(8)) > 28 && isMoved()))
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
-  }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
-  if (at < EARLIEST_MS || at > LATEST_MS) {
+  if (at < EARLIEST_MS || at > LATEST_MS)
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
-  }
   return at
-}
-
-// Date.parse reads 30 February as 2 March.
-function isCalendarDay(day: string): boolean {
-  return Number(day.slice(8)) <= 28 || new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
 // A lone surrogate has no UTF-8 form and would become U+FFFD somewhere on its way, so it becomes that here. A leading
@@ -109,18 +105,10 @@ export const eventSchema = z.object({
 
 export type JobChangeEvent = z.infer<typeof eventSchema>
 
-export interface PageEnvelope {
-  readonly events: readonly unknown[]
-  readonly page: number
-  /** Events on the page, by the service's count; null if it does not say. */
-  readonly limit: number | null
-  readonly hasMore: boolean
-  /** The charge as the service sent it: any JSON value. */
-  readonly creditsSent: unknown
-}
+export type PageEnvelope = Readonly<Exclude<ReturnType<typeof parsePage>, string>>
 
 /** Reads the body of a 200. Returns the reason as text if it is not a page. */
-export function parsePage(body: Buffer): PageEnvelope | string {
+export function parsePage(body: Buffer) {
   const json = parseJson(body)
   if (json === undefined)
     return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
@@ -134,6 +122,7 @@ export function parsePage(body: Buffer): PageEnvelope | string {
   return {
     events: data,
     page: pagination.page,
+    /** Events on the page, by the service's count; null if it does not say. */
     limit: pagination.limit,
     hasMore: pagination.has_more,
     creditsSent: credit_used,
@@ -170,27 +159,22 @@ export function shortened(text: string, longest = LONGEST_SHOWN): string {
   return `${/^.*[\s,;]/su.exec(start)?.[0] ?? start}…`
 }
 
-/** Reads one event. Returns field and fault as text if it does not fit. */
 export function parseEvent(value: unknown): JobChangeEvent | string {
   const parsed = eventSchema.safeParse(value, { error: plainlyOfOthers })
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
 
-const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
-  '': new Set(Object.keys(eventSchema.shape)),
-  title: new Set(Object.keys(eventSchema.shape.title.shape)),
-  person: new Set(Object.keys(eventSchema.shape.person.shape)),
-  organization: new Set(Object.keys(eventSchema.shape.organization.shape)),
-}
+const { title, person, organization } = eventSchema.shape
+const KNOWN_FIELDS = Object.entries({ '': eventSchema, title, person, organization })
 
 /** Paths of fields in an event that Jobtide does not know, such as `person.pronouns`. Accepts any value. */
 export function unknownFields(value: unknown): string[] {
   if (value === null || typeof value !== 'object') return []
-  return Object.entries(KNOWN_FIELDS).flatMap(([parent, known]) => {
+  return KNOWN_FIELDS.flatMap(([parent, { shape: known }]) => {
     const part = parent === '' ? value : (value as Readonly<Record<string, unknown>>)[parent]
     if (part === null || typeof part !== 'object') return []
     return Object.keys(part)
-      .filter((key) => !known.has(key))
+      .filter((key) => !Object.hasOwn(known, key))
       .map((key) => (parent === '' ? key : `${parent}.${key}`))
   })
 }

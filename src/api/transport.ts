@@ -8,7 +8,7 @@ import { gunzip } from 'node:zlib'
 import type { Clock } from '../support/clock.ts'
 import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
-import { createScrubber, type Scrubber } from '../support/logger.ts'
+import { createScrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { onOneLine } from '../support/text.ts'
 import { MIB, SECOND } from '../support/units.ts'
@@ -39,13 +39,8 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** Sends one request at a time to one origin. */
 export interface Transport {
-  /**
-   * Posts a JSON body, or sends a GET without one.
-   * @throws NoAnswerError when no complete answer came
-   * @throws the signal's reason when it aborts
-   */
+  /** Without a body, sends a GET. @throws NoAnswerError when no complete answer came; the signal's reason */
   send(path: string, body: object | null, signal: AbortSignal): Promise<Answer>
   close(): Promise<void>
 }
@@ -93,6 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
         origin,
         path: `${pathname}${search}`,
         signal: either,
+        method: body === null ? 'GET' : 'POST',
         headers: {
           authorization: `Bearer ${apiKey.reveal()}`,
           ...(body === null ? {} : { 'content-type': 'application/json' }),
@@ -100,59 +96,45 @@ export function createTransport(options: TransportOptions): Transport {
           'accept-encoding': 'gzip',
           'user-agent': options.userAgent ?? 'jobtide',
         },
-        ...(body === null
-          ? { method: 'GET' as const }
-          : { method: 'POST' as const, body: JSON.stringify(body) }),
+        body: body && JSON.stringify(body),
       })
       // undici ignores the abort signal while it waits for a proxy to answer CONNECT.
       const response = await untilAborted(answered, either)
       const { statusCode: status, headers } = response
       const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
       // An order to wait in the headers counts whatever happens to the body.
-      const words = await (isOrder(status) ? whole().catch(() => Buffer.alloc(0)) : whole())
+      const isOrder = status === 429 || status >= 500
+      const words = await (isOrder ? whole().catch(() => Buffer.alloc(0)) : whole())
       signal.throwIfAborted()
-      return { status, headers, body: withoutKey(words, scrubber), receivedAt: clock.now() }
+      // A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. latin1
+      // preserves every other byte.
+      const text = words.toString('latin1')
+      const clean = scrubber.scrub(text)
+      const cleaned = clean === text ? words : Buffer.from(clean, 'latin1')
+      return { status, headers, body: cleaned, receivedAt: clock.now() }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (deadline.aborted) {
+      if (deadline.aborted)
         throw new NoAnswerError(`no complete answer within ${deadlineMs / SECOND} s`, true, error)
-      }
+      const clean = (reason: string) => scrubber.scrub(onOneLine(reason))
       const unreachable = whyUnreachable(error, baseUrl)
-      if (unreachable !== null) {
-        const { reason, obstacle } = unreachable
-        throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
-      }
+      if (unreachable !== null)
+        throw new NoAnswerError(clean(unreachable.reason), false, error, unreachable.obstacle)
       const code = systemCode(error) ?? ''
       const message = WORDS.get(code) ?? messageOf(error)
-      throw new NoAnswerError(
-        scrubber.scrub(onOneLine(`${message}${code === '' ? '' : ` (${code})`}`)),
-        code !== NEVER_SENT && !message.includes(BEFORE_TLS),
-        error,
-      )
+      const inDoubt = code !== NEVER_SENT && !message.includes(BEFORE_TLS)
+      throw new NoAnswerError(clean(code === '' ? message : `${message} (${code})`), inDoubt, error)
     }
   }
 
   return { send, close: () => agent.destroy() }
 }
 
-function isOrder(status: number): boolean {
-  return status === 429 || status >= 500
-}
-
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
   if (encoding === 'identity') return raw
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new Error(`content-encoding ${encoding} was not asked for`)
-  }
   // Strict: a stream that ends early or fails its checksum throws instead of returning a part.
   return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
-}
-
-// A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. latin1
-// preserves every other byte.
-function withoutKey(body: Buffer, scrubber: Scrubber): Buffer {
-  const text = body.toString('latin1')
-  const clean = scrubber.scrub(text)
-  return clean === text ? body : Buffer.from(clean, 'latin1')
 }

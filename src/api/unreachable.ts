@@ -5,17 +5,8 @@
 
 import { messageOf, systemCode } from '../support/errors.ts'
 
-/**
- * `certificate`: the certificate of the address is not trusted, or it does not speak TLS. `proxy`: a proxy refused the
- * connection.
- */
+/** `certificate`: not trusted, or the address does not speak TLS. `proxy`: a proxy refused the connection. */
 export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
-
-export interface Unreachable {
-  readonly obstacle: Obstacle
-  /** In words, with the host and port that failed, if known. */
-  readonly reason: string
-}
 
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   ENOTFOUND: 'name',
@@ -44,31 +35,28 @@ export class NoTunnelError extends Error {
   }
 }
 
-/** Whether a connection failed for what {@link whyUnreachable} has words for. */
-export function isUnreachable(error: unknown): boolean {
-  return obstacleOf(error) !== null
-}
-
-/**
- * Describes the obstacle; null when it was something else.
- * @param baseUrl the requested address
- */
-export function whyUnreachable(error: unknown, baseUrl: string): Unreachable | null {
-  const code = systemCode(error) ?? ''
+/** The obstacle, and a reason with the host and port that failed; null when it was something else. */
+export function whyUnreachable(error: unknown, baseUrl: string) {
   const obstacle = obstacleOf(error)
   if (obstacle === null) return null
-  const reason = `${hostAndPort(baseUrl)} cannot be reached: ${wordsFor(obstacle, error)}`
-  return { obstacle, reason: obstacle === 'proxy' ? reason : `${reason} (${code})` }
+  const { hostname, port, protocol } = new URL(baseUrl)
+  const place = `${hostname}:${port || DEFAULT_PORTS[protocol]}`
+  const reason = `${place} cannot be reached: ${wordsFor(obstacle, error)}`
+  return { obstacle, reason: obstacle === 'proxy' ? reason : `${reason} (${systemCode(error)})` }
 }
 
-function obstacleOf(error: unknown): Obstacle | null {
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+export function obstacleOf(error: unknown): Obstacle | null {
   if (PROXY_ANSWER.test(messageOf(error))) return 'proxy'
   const code = systemCode(error) ?? ''
   return OBSTACLES[code] ?? (REFUSED_CERTIFICATE.test(code) ? 'certificate' : null)
 }
 
 function wordsFor(obstacle: Obstacle, error: unknown): string {
-  const { hostname, address, port } = placeOf(error)
+  // Where a name has several addresses, the error is a list of one for each.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { hostname, address, port } = Object(first) as Readonly<Record<string, string | undefined>>
   const message = messageOf(error)
   const place = address === undefined ? '' : ` by ${address}${port === undefined ? '' : `:${port}`}`
   const refusal = PROXY_ANSWER.exec(message)?.[1]
@@ -86,23 +74,4 @@ function wordsFor(obstacle: Obstacle, error: unknown): string {
 const PROXY_WORDS: Readonly<Record<string, string>> = {
   403: ': it does not let this machine reach the host',
   407: ': it wants a user name and a password, or other ones (HTTPS_PROXY=http://user:password@host:port)',
-}
-
-interface Place {
-  readonly hostname?: string
-  readonly address?: string
-  readonly port?: number
-}
-
-// Where a name has several addresses, the error is a list of one for each.
-function placeOf(error: unknown): Place {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  return first instanceof Error ? (first as Place) : {}
-}
-
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
-
-function hostAndPort(baseUrl: string): string {
-  const { hostname, port, protocol } = new URL(baseUrl)
-  return `${hostname}:${port || DEFAULT_PORTS[protocol]}`
 }

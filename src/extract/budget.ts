@@ -3,8 +3,8 @@
  * is reserved before it is sent, and released or kept when its answer is known. Knows nothing about requests.
  */
 
+import { EventEmitter, once, setMaxListeners } from 'node:events'
 import { isoInstant } from '../support/clock.ts'
-import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
@@ -26,8 +26,8 @@ export interface BudgetOptions {
 
 export interface Reservation {
   /**
-   * Decides, right before the request leaves, whether it may. While it waited, a new month may have begun, which it
-   * then counts in, or the price may have risen. If it may not leave, the credits are released: reserve again.
+   * Decides right before the request leaves: a new month may have begun, which it then counts in, or the price
+   * may have risen. If false, the credits are released: reserve again.
    */
   canDispatch(): boolean
   /** Ends the reservation with the actual charge, 0 or more. A second call does nothing. */
@@ -44,20 +44,39 @@ interface Limit {
 /** No further page may be bought: the limit of the run or of the month is spent. */
 export class BudgetReachedError extends JobtideError {
   constructor({ limit, spent, month }: Limit, price: number) {
-    const context = { limit, spent, per: month === null ? 'run' : 'month' }
+    const isRun = month === null
     const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a request may cost ${price}`}`
-    if (month === null) {
-      super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
-        hint: 'Finished batches are kept. Run the command again to continue with a new budget, or raise it with --credits.',
-        context,
-      })
-      return
-    }
-    const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
-    super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
-      hint: `Finished batches are kept. The monthly budget resets on ${renewsAt.slice(0, 10)} (UTC). To continue now, raise it in the pipeline file.`,
-      context: { ...context, renews_at: renewsAt },
+    const budget = isRun
+      ? `run's budget of ${limit} credits`
+      : `budget of ${limit} credits for ${month}`
+    const renewsAt = isRun ? null : isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
+    const advice = isRun
+      ? 'Run the command again to continue with a new budget, or raise it with --credits.'
+      : `The monthly budget resets on ${renewsAt?.slice(0, 10)} (UTC). To continue now, raise it in the pipeline file.`
+    super(EXIT.budget, `the ${budget} is reached (${told})`, {
+      hint: `Finished batches are kept. ${advice}`,
+      context: {
+        limit,
+        spent,
+        per: isRun ? 'run' : 'month',
+        ...(isRun ? {} : { renews_at: renewsAt }),
+      },
     })
+  }
+}
+
+/** Something that tasks wait for and others announce: a condition variable. */
+export class Condition {
+  readonly #changes = new EventEmitter().setMaxListeners(0)
+
+  /** Resolves at the next notifyAll(). @throws the signal's reason when it aborts first */
+  async wait(signal: AbortSignal): Promise<void> {
+    setMaxListeners(0, signal)
+    await once(this.#changes, 'change', { signal }).catch(() => signal.throwIfAborted())
+  }
+
+  notifyAll(): void {
+    this.#changes.emit('change')
   }
 }
 
@@ -77,21 +96,15 @@ export class Budget {
     this.#spentIn = new Map(options.month?.spentBy)
   }
 
-  /** Credits of the run, charged or in doubt so far. */
   get spent(): number {
     return this.#spent
   }
 
-  /** Of these, the credits since this budget began. */
   get spentNow(): number {
     return this.#spent - this.#options.run.spent
   }
 
-  /**
-   * Reserves the price of one page. Waits while other requests may still release theirs.
-   * @throws BudgetReachedError when no request in flight can release enough
-   * @throws the signal's reason when it aborts first
-   */
+  /** Waits while other requests may still release theirs. @throws BudgetReachedError; the signal's reason */
   async reserve(signal: AbortSignal): Promise<Reservation> {
     for (;;) {
       signal.throwIfAborted()
@@ -139,9 +152,8 @@ export class Budget {
         if (!isOpen) return
         this.#price = Math.max(this.#price, charged)
         this.#spent += charged
-        for (const month of months) {
+        for (const month of months)
           this.#spentIn.set(month, (this.#spentIn.get(month) ?? 0) + charged)
-        }
         giveBack()
       },
     }

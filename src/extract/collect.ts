@@ -33,11 +33,9 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
-  /** Maximum number of pages per list. */
   readonly pages: number
 }
 
-/** An item without an answer. */
 interface Unanswered {
   readonly history: LookupHistory
   readonly reason: string
@@ -70,10 +68,7 @@ const OF_THE_ACCOUNT: ReadonlySet<number> = new Set([400, 401, 402, 403])
 /** So many consecutive items without an answer end the run: the fault is not theirs, and each may be billed. */
 const UNANSWERED_IN_A_ROW = 20
 
-/**
- * Requests everything that the run has not requested yet.
- * @throws the first error that ends the run; pages bought until then are in the journal
- */
+/** @throws the first error that ends the run; pages bought until then are in the journal */
 export async function collect(options: CollectOptions): Promise<ExtractProgress> {
   return new Collection(options).run()
 }
@@ -149,10 +144,7 @@ class Collection {
     return this.#isWell() || (this.#round === 1 && this.#wanted > 1)
   }
 
-  /**
-   * Whether a failure is due to the requested item, so that no other item waits for it.
-   * @param tries attempts at it, including those that test whether the service answers again
-   */
+  /** Whether the requested item fails, so that no other waits for it. @param tries attempts, trials included */
   #isOfOneThing({ failure, decision }: FailedAttempt, tries: number): boolean {
     switch (decision.kind) {
       case 'refused':
@@ -224,9 +216,7 @@ class Collection {
     }
   }
 
-  /**
-   * The address and body of a request for a page. @param next the value that asks for the page; null for the first page
-   */
+  /** @param next the value that asks for the page; null for the first page */
   #sentTo(request: LookupRequest, next: LookupHistory['next']) {
     const { endpoint, webhookSecret } = this.#options
     const { path, target, pages: member, secret } = endpoint
@@ -304,7 +294,6 @@ class Collection {
     return record
   }
 
-  /** The body without members that are not kept; unchanged if it has none of them. */
   #kept(body: Buffer, json: unknown): Buffer {
     const isCut = (this.#options.endpoint.notKept ?? []).map((path) => cutMember(json, path))
     return isCut.some(Boolean) ? Buffer.from(JSON.stringify(json)) : body
@@ -322,10 +311,7 @@ class Collection {
       projection: null,
       quarantined: [
         ...this.#refused,
-        ...this.#unanswered.map(({ history, reason }) => ({
-          subject: history.lookup.subject,
-          reason,
-        })),
+        ...this.#unanswered.map(({ history: { lookup }, reason }) => ({ ...lookup, reason })),
       ].map(({ subject, reason }) => ({ organization: { by: 'url', value: subject }, reason })),
       unexpectedCharges: this.#unexpectedCharges,
       listsCut: this.#listsCut.size,

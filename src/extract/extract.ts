@@ -16,26 +16,21 @@ import {
   type BatchHistory,
 } from '../journal/batch-history.ts'
 import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
-import type { BatchRecord, OrganizationRef, PageReceived } from '../journal/records.ts'
+import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
-import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import type { Budget } from './budget.ts'
+import { Condition, type Budget } from './budget.ts'
 import { KnownNames, hasUrls } from './names.ts'
-import { EndlessListError, PageLimit } from './page-limit.ts'
+import { EndlessListError, pageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
-import { PageBuyer } from './page-buyer.ts'
+import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
-import { LAST_PAGE, halve, partOf } from './question.ts'
 import { respectStoredRetryAfter } from './retries.ts'
-import { UntrackedCompanies, isNamed } from './untracked.ts'
+import { isNamed, untrackedCompanies } from './untracked.ts'
 import { Workers, budgetOf } from './workers.ts'
 
-/**
- * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
- * @throws the first error that ends the run; pages bought until then are in the journal
- */
+/** Reads what is not read yet. @throws the first error; pages bought until then are in the journal */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }
@@ -52,7 +47,7 @@ class Extraction {
   readonly #options: ExtractOptions
   readonly #workers: Workers
   readonly #buyer: PageBuyer
-  readonly #untracked: UntrackedCompanies
+  readonly #untracked: ReturnType<typeof untrackedCompanies>
   readonly #budget: Budget
   /** Batches being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
@@ -78,7 +73,7 @@ class Extraction {
     const price = Math.max(pagePrice, CREDITS_PER_PAGE)
     this.#budget = budgetOf(options, price, () => this.#buyer.serviceClock.heard())
     this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#workers.stop })
-    this.#untracked = new UntrackedCompanies((batch, companies) =>
+    this.#untracked = untrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
   }
@@ -125,26 +120,29 @@ class Extraction {
       const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
       return this.#replace(history, instead, 'requested under another name')
     }
-    const limit = new PageLimit(batch, this.#buyer)
+    const isTooWide = pageLimit(batch, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
       try {
         const page = await this.#nextPage(history)
         if (page === null) return await this.#end(history, isContinued)
-        await this.#untilPayable(history)
-        if (await limit.isTooWide(page)) return await this.#tooWide(history)
+        // Waits until the remaining budget is expected to cover the batches that began before, and this one.
+        while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
+        if (await isTooWide(page)) return await this.#tooWide(history)
         const record = await this.#buyer.buy(batch, page)
         takeRecord(history, record)
-        this.#count(record)
+        if (record.events > 0) this.#pages += 1
+        this.#events += record.events
+        this.#report()
+        this.#progressed.notifyAll()
         if (history.drift.fault !== null)
           throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
         // Its pages are not one list: an attempt that continued after them would miss events.
-        if (error instanceof EndlessListError && history.state === 'planned') {
+        if (error instanceof EndlessListError && history.state === 'planned')
           await this.#split(history, fromPage1(batch), error.message)
-        }
         throw error
       }
     }
@@ -172,11 +170,6 @@ class Extraction {
     return history.pages + 1
   }
 
-  /** Waits until the remaining budget is expected to cover the batches that began before, and this one. */
-  async #untilPayable(history: BatchHistory): Promise<void> {
-    while (!this.#isPayable(history)) await this.#progressed.wait(this.#workers.stop)
-  }
-
   #isPayable(history: BatchHistory): boolean {
     const { creditsLimit } = this.#options
     if (creditsLimit === null) return true
@@ -188,13 +181,6 @@ class Extraction {
     if (pages === 0) return true
     pages += pagesToBuy(history)
     return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
-  }
-
-  #count({ events }: PageReceived): void {
-    if (events > 0) this.#pages += 1
-    this.#events += events
-    this.#report()
-    this.#progressed.notifyAll()
   }
 
   async #tooWide(history: BatchHistory): Promise<void> {
@@ -219,7 +205,7 @@ class Extraction {
   async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
     const { batch } = history
     const reason = shortened(refusal.serverMessage)
-    const untracked = await this.#untracked.find(batch, refusal)
+    const untracked = await this.#untracked(batch, refusal)
     for (const company of untracked) {
       const isOwn = isNamed(refusal.serverMessage, company)
       await this.#quarantine(company, isOwn ? reason : NOT_TRACKED)
@@ -239,22 +225,13 @@ class Extraction {
     await writer.append({ kind: 'organization_quarantined', ...quarantined })
   }
 
-  async #replace(
-    history: BatchHistory,
-    instead: readonly BatchRecord[],
-    reason: string,
-  ): Promise<void> {
+  async #replace(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {
     // The parts that replace a batch are read before other batches begin, the smallest first.
-    for (const one of await this.#split(history, instead, reason)) {
+    for (const one of await this.#split(history, instead, reason))
       this.#enqueue(one, one.batch.batch_id.split('.').length)
-    }
   }
 
-  async #split(
-    history: BatchHistory,
-    instead: readonly BatchRecord[],
-    reason: string,
-  ): Promise<BatchHistory[]> {
+  async #split(history: BatchHistory, instead: readonly BatchRecord[], reason: string) {
     const { batch } = history
     await this.#options.writer.append(
       { kind: 'batch_split', ...this.#stamp(), batch_id: batch.batch_id, reason },
@@ -310,11 +287,36 @@ class Extraction {
   }
 }
 
-/** Replaces a batch whose pages do not form one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }
 
 function isKept({ state }: BatchHistory): boolean {
   return state !== 'split'
+}
+
+/** Two batches with half of the organisations each; the batch must have at least two. */
+function halve(batch: BatchRecord): BatchRecord[] {
+  const { organizations } = batch
+  const middle = Math.ceil(organizations.length / 2)
+  return [
+    partOf(batch, 1, organizations.slice(0, middle)),
+    partOf(batch, 2, organizations.slice(middle)),
+  ]
+}
+
+/** The batch with some of its organisations, under a new name: `0012` becomes `0012.<number>`. */
+function partOf(
+  batch: BatchRecord,
+  number: number,
+  organizations: readonly OrganizationRef[],
+): BatchRecord {
+  const { batch_id: id, expected_pages: pages } = batch
+  const share = organizations.length / batch.organizations.length
+  return {
+    ...batch,
+    batch_id: `${id}.${number}`,
+    organizations,
+    ...(pages === undefined ? {} : { expected_pages: pages * share }),
+  }
 }

@@ -26,9 +26,8 @@ export class IdLearner {
     for (const { organization } of events) {
       if (organization === null) continue
       const { organization_id: id, slug, network_url: url } = organization
-      for (const name of new Set(['', companySlug(slug ?? ''), companySlug(url ?? '')])) {
+      for (const name of new Set(['', companySlug(slug ?? ''), companySlug(url ?? '')]))
         ids.set(name, (ids.get(name) ?? new Set()).add(id))
-      }
     }
   }
 
@@ -61,9 +60,8 @@ export class KnownNames {
 
   /** Adds a batch that was read to its end, and the ids that its pages showed. */
   add(batch: BatchRecord, learnt: readonly LearntId[]): void {
-    for (const { organization, organization_id: id } of learnt) {
+    for (const { organization, organization_id: id } of learnt)
       this.#ids.set(organization.value, id)
-    }
     const read = this.#readOf(batch)
     for (const one of batch.organizations) {
       const name = canonicalName(this.#ids, one)
@@ -91,7 +89,6 @@ function daysOf({ days_ago: days }: BatchRecord): number {
   return days ?? Number.POSITIVE_INFINITY
 }
 
-/** Whether a batch asks for a company by its page. */
 export function hasUrls({ organizations }: BatchRecord): boolean {
   return organizations.some(({ by }) => by === 'url')
 }

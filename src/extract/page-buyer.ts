@@ -8,16 +8,19 @@ import { SEARCH_PATH } from '../api/free-question.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits, isUnexpectedCharge } from '../journal/spending.ts'
 import type { Budget } from './budget.ts'
 import { IdLearner, type LearntId } from './names.ts'
 import type { BuyingOptions } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
-import { LAST_PAGE, requestBody } from './question.ts'
 import { RequestBuyer, type SentRequest } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
+
+/** The service counts pages up to this number; a batch with more was too wide. */
+export const LAST_PAGE = 10_000
 
 interface Question {
   readonly batch: BatchRecord
@@ -41,33 +44,23 @@ export class PageBuyer {
     this.serviceClock = new ServiceClock(options)
   }
 
-  /**
-   * Buys page `page` (from 1) of `batch`, with as many attempts as the retry policy allows.
-   * @throws BadRequestError when the service refuses the request
-   * @throws JobtideError when the run must stop
-   * @throws StorageError when the journal cannot be written
-   */
-  buy(batch: BatchRecord, page: number): Promise<PageReceived> {
-    return this.#get(batch, page, false)
+  /** @throws BadRequestError when the service refuses the request; JobtideError when the run must stop */
+  buy(batch: BatchRecord, page: number, isFreeProbe = false): Promise<PageReceived> {
+    const body = requestBody(batch, page)
+    const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
+    const request = { batchId: batch.batch_id, page, body, ...price }
+    const question = { batch, page, isFreeProbe }
+    return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
-  /**
-   * Asks for free whether the service accepts these companies of `batch`; null if it does not say.
-   * @throws what buy() throws, except BadRequestError
-   */
-  async accepts(
-    batch: BatchRecord,
-    organizations: readonly OrganizationRef[],
-  ): Promise<boolean | null> {
+  /** Asks for free whether the service accepts these companies of `batch`; null if it does not say. */
+  async accepts(batch: BatchRecord, organizations: readonly OrganizationRef[]) {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
     if (!(answer instanceof BadRequestError)) return answer.events === 0 ? true : null
     return isAboutCompany(answer.serverMessage) ? false : null
   }
 
-  /**
-   * Whether a page of `batch` promises more: free if the page is empty. It does not count as read.
-   * @throws what buy() throws, except BadRequestError
-   */
+  /** Whether a page promises more: free if it is empty. It does not count as read. */
   async goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#probe(batch, page)
     return !(answer instanceof BadRequestError) && answer.has_more
@@ -75,18 +68,14 @@ export class PageBuyer {
 
   async #probe(batch: BatchRecord, page: number): Promise<PageReceived | BadRequestError> {
     try {
-      return await this.#get(batch, page, true)
+      return await this.buy(batch, page, true)
     } catch (error) {
       if (error instanceof BadRequestError) return error
       throw error
     }
   }
 
-  /**
-   * Records the ids that the pages of `batch` showed. Call it when the batch was read to its end.
-   * @returns the ids, each with the URL or slug that it was learnt for
-   * @throws StorageError when the journal cannot be written
-   */
+  /** Records the ids that the pages of a batch showed, once it was read to its end. @returns the ids */
   learnIds(batch: BatchRecord): readonly LearntId[] {
     const { clock, writer } = this.#options
     const ids = this.#ids.learn(batch)
@@ -95,14 +84,6 @@ export class PageBuyer {
       writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
     }
     return ids
-  }
-
-  #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<PageReceived> {
-    const body = requestBody(batch, page)
-    const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
-    const request = { batchId: batch.batch_id, page, body, ...price }
-    const question = { batch, page, isFreeProbe }
-    return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
   #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {
@@ -151,5 +132,22 @@ export class PageBuyer {
     logger.debug({ batch: batch.batch_id, page, ...counts, ms }, 'page')
     if (!isFreeProbe) this.#ids.look(batch, events)
     return record
+  }
+}
+
+function requestBody(batch: BatchRecord, page: number): Record<string, unknown> {
+  const named = (by: OrganizationRef['by']) => {
+    const values = batch.organizations.flatMap((one) => (one.by === by ? one.value : []))
+    return values.length === 0 ? undefined : values
+  }
+  const [onlyType, another] = batch.event_types
+  return {
+    organization_ids: named('id'),
+    company_urls: named('url'),
+    event_type: another === undefined ? onlyType : undefined,
+    ...batch.filters,
+    days_ago: batch.days_ago ?? undefined,
+    page,
+    limit: PAGE_EVENTS,
   }
 }

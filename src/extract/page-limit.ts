@@ -6,8 +6,7 @@
 
 import { UnavailableError } from '../api/errors.ts'
 import type { BatchRecord } from '../journal/records.ts'
-import type { PageBuyer } from './page-buyer.ts'
-import { LAST_PAGE } from './question.ts'
+import { LAST_PAGE, type PageBuyer } from './page-buyer.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
 const LONG_FROM = 8
@@ -28,45 +27,32 @@ export class EndlessListError extends UnavailableError {
   }
 }
 
-/** Watches one batch while one process reads it. */
-export class PageLimit {
-  readonly #batch: BatchRecord
-  readonly #buyer: PageBuyer
-  #isControlled = false
-  #isCounted = false
-  #firstPages = 0
-
-  constructor(batch: BatchRecord, buyer: PageBuyer) {
-    this.#batch = batch
-    this.#buyer = buyer
+/** Watches a batch while it is read. @returns whether it is too wide; asked before each page is bought */
+export function pageLimit(batch: BatchRecord, buyer: PageBuyer) {
+  const { was_endless: wasEndless, part_of_wide: isPart } = batch
+  let isControlled = false
+  let isCounted = false
+  let firstPages = 0
+  const end = (what: string) => {
+    throw new EndlessListError(what, batch.batch_id)
   }
-
-  /**
-   * Whether the batch has more pages than the service counts. Call it before page `page` is bought.
-   * @throws EndlessListError when the service pages without end
-   */
-  async isTooWide(page: number): Promise<boolean> {
-    const { was_endless: wasEndless, part_of_wide: isPart } = this.#batch
-    if (page === 1) this.#firstPages += 1
-    if (this.#firstPages > FIRST_PAGES_MAX) this.#end(`page 1 was read ${FIRST_PAGES_MAX} times`)
-    if (!this.#isControlled && page > (wasEndless ? 0 : LONG_FROM)) await this.#control(page)
-    if (this.#isCounted || (page <= WIDE_FROM && !isPart)) return page > LAST_PAGE
-    this.#isCounted = true
-    return this.#buyer.goesOnAt(this.#batch, LAST_PAGE)
-  }
-
   // A service that has this page has every page.
-  async #control(page: number): Promise<void> {
-    this.#isControlled = true
-    const organizations = this.#batch.organizations.slice(0, 1)
-    const oneDay = { ...this.#batch, organizations, days_ago: 1 }
-    if (!(await this.#buyer.goesOnAt(oneDay, CONTROL_PAGE))) return
+  const control = async (page: number) => {
+    const organizations = batch.organizations.slice(0, 1)
+    const oneDay = { ...batch, organizations, days_ago: 1 }
+    if (!(await buyer.goesOnAt(oneDay, CONTROL_PAGE))) return
     const pages = page === 1 ? 'its pages promised more before' : `${page - 1} pages promise more`
-    const control = `page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`
-    this.#end(`${pages}, and so does ${control}`)
+    end(`${pages}, and so does page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`)
   }
-
-  #end(what: string): never {
-    throw new EndlessListError(what, this.#batch.batch_id)
+  return async (page: number): Promise<boolean> => {
+    if (page === 1) firstPages += 1
+    if (firstPages > FIRST_PAGES_MAX) end(`page 1 was read ${FIRST_PAGES_MAX} times`)
+    if (!isControlled && page > (wasEndless ? 0 : LONG_FROM)) {
+      isControlled = true
+      await control(page)
+    }
+    if (isCounted || (page <= WIDE_FROM && !isPart)) return page > LAST_PAGE
+    isCounted = true
+    return buyer.goesOnAt(batch, LAST_PAGE)
   }
 }

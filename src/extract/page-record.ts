@@ -69,13 +69,11 @@ export interface ReceivedPage {
   readonly page: number
   readonly isFreeProbe: boolean
   readonly requestId: string
-  /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
   readonly answer: Answer
   readonly envelope: PageEnvelope
   readonly events: readonly EventFacts[]
-  readonly shown: ShownEvents
-  /** The service's time when it was read. */
+  readonly shown: Readonly<ReturnType<typeof shownIn>>
   readonly time: ServiceTime
 }
 
@@ -125,27 +123,12 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
-/** The ids on a page that belong to its batch, and those of other organisations. */
-export interface ShownEvents {
-  readonly own: readonly EventFacts[]
-  readonly foreign: ReadonlySet<string>
-}
-
-export function shownIn(batch: BatchRecord, events: readonly EventFacts[]): ShownEvents {
-  const foreign = foreignOrganizations(events, batch)
-  const own = events.filter(({ organization }) => !foreign.has(organization?.organization_id ?? ''))
-  return { own, foreign }
-}
-
 /**
- * Ids on a page that its batch did not ask for. Until the id of a company requested by URL is known, any id may be its
- * own, even under another name, because companies are renamed. But a URL means one company: if a page has more ids with
- * other names than there are URLs, some companies were not requested, and no rule can tell which.
+ * Until the id of a company requested by URL is known, any id may be its own, even under another name, because companies
+ * are renamed. But a URL means one company: if a page has more ids with other names than there are URLs, some companies
+ * were not requested, and no rule can tell which.
  */
-function foreignOrganizations(
-  events: readonly EventFacts[],
-  { organizations }: BatchRecord,
-): Set<string> {
+export function shownIn({ organizations }: BatchRecord, events: readonly EventFacts[]) {
   const ids = new Set(organizations.flatMap(({ by, value }) => (by === 'id' ? value : [])))
   const urls = organizations.filter(({ by }) => by === 'url')
   const slugs = new Set(urls.map(({ value }) => companySlug(value)))
@@ -155,5 +138,7 @@ function foreignOrganizations(
     return [slug, url].some((name) => slugs.has(companySlug(name ?? ''))) ? [] : id
   })
   const unknown = new Set(others)
-  return unknown.size > urls.length ? unknown : new Set()
+  const foreign = unknown.size > urls.length ? unknown : new Set<string>()
+  const own = events.filter(({ organization }) => !foreign.has(organization?.organization_id ?? ''))
+  return { own, foreign }
 }

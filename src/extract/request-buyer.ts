@@ -27,7 +27,6 @@ export interface PaidRequest {
   readonly batchId: string
   readonly page: number
   readonly path: string
-  /** Null for a GET request. */
   readonly body: object | null
   /** The most that it may cost, which a request in doubt counts as. */
   readonly credits: number
@@ -39,7 +38,6 @@ export interface PaidRequest {
 
 export interface SentRequest {
   readonly requestId: string
-  /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
 }
 
@@ -48,10 +46,7 @@ interface Paid {
   readonly credits_used: number
 }
 
-/**
- * Reads an answer with status 200, or another status that the request names, and journals it; or returns the reason why
- * it is not usable.
- */
+/** Reads and journals an answer of a known status, or returns why it is not usable. */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
 
 interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
@@ -65,7 +60,6 @@ export class RequestBuyer {
   readonly #options: BuyingOptions
   readonly #retries: Retries
 
-  /** @param path of the requests, for messages */
   constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
     this.#runId = runId
     this.#budget = budget
@@ -73,13 +67,7 @@ export class RequestBuyer {
     this.#retries = new Retries(options, `${options.baseUrl}${path}`)
   }
 
-  /**
-   * Makes as many attempts as the retry policy allows.
-   * @throws UnansweredError when only this item gets no answer
-   * @throws BadRequestError when the service refuses the request
-   * @throws JobtideError when the run must stop
-   * @throws StorageError when the journal cannot be written
-   */
+  /** @throws UnansweredError if only this item gets no answer; BadRequestError; JobtideError if the run must stop */
   async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
     const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
     for (let tries = 1; ; tries += 1) {
@@ -88,9 +76,8 @@ export class RequestBuyer {
         this.#retries.answered()
         return result
       }
-      if (request.isGivenUp?.(result, tries) === true) {
+      if (request.isGivenUp?.(result, tries) === true)
         throw new UnansweredError(result, this.#retries.endingOf(result))
-      }
       await this.#retries.follow(result)
     }
   }
@@ -202,12 +189,8 @@ export class RequestBuyer {
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
-      const isMistake = decision.giveUp === 'mistaken-wait'
-      this.#notePause(
-        at,
-        notBefore,
-        `${decision.status}${isMistake ? ', a wait of over 24 h' : ''}`,
-      )
+      const about = decision.giveUp === 'mistaken-wait' ? ', a wait of over 24 h' : ''
+      this.#notePause(at, notBefore, `${decision.status}${about}`)
     }
     await writer.append({
       kind: 'request_failed',
@@ -234,7 +217,6 @@ export class RequestBuyer {
   }
 }
 
-/** The price as records keep it. */
 export function priceOf({ credits }: Pick<PaidRequest, 'credits'>): { readonly price?: number } {
   return credits === CREDITS_PER_PAGE ? {} : { price: credits }
 }

@@ -19,7 +19,7 @@ import {
 } from '../api/retry-policy.ts'
 import { shortened } from '../api/schemas.ts'
 import { isoInstant } from '../support/clock.ts'
-import { JobtideError } from '../support/errors.ts'
+import { JobtideError, type ErrorDetails } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import type { BuyingOptions, ExtractOptions } from './options.ts'
 
@@ -55,10 +55,7 @@ function statusAndWords(failure: Failure): string {
   return `${failure.statusSent ?? failure.status}: ${words}`
 }
 
-/**
- * One item gets no answer, but others may: a run of `kind: collect` continues without it. Its cause ends the run if
- * nothing else is answered.
- */
+/** One item gets no answer: a run of `kind: collect` continues without it, unless nothing else is answered. */
 export class UnansweredError extends JobtideError {
   readonly reason: string
   /** Whether it may soon be answered: the error is temporary and free. */
@@ -71,10 +68,7 @@ export class UnansweredError extends JobtideError {
   }
 }
 
-/**
- * Lets no request leave before a time that the service named to an earlier run.
- * @throws UnavailableError if that is longer than the run may wait
- */
+/** Waits until a time that an earlier run was asked to. @throws UnavailableError if that is too long */
 export function respectStoredRetryAfter(
   options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
 ): void {
@@ -92,10 +86,7 @@ export function respectStoredRetryAfter(
   pacer.pause(waitMs)
 }
 
-/**
- * Consecutive failures. Requests that were in flight together got the same order or the same broken answer, so they
- * count once.
- */
+/** Counts failures in a row. Requests that were in flight together got the same answer, and count once. */
 class Streak {
   count = 0
   #lastAt = Number.NEGATIVE_INFINITY
@@ -108,23 +99,18 @@ class Streak {
   }
 }
 
-/** The failures of one attempt at a run. Times are on the monotonic clock. */
 export class Retries {
   readonly #options: BuyingOptions
   readonly #url: string
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
-  /**
-   * When the first request that failed since the last answer was sent; it may have been in flight when that answer
-   * came.
-   */
+  /** When the first request that failed since the last answer was sent. */
   #troubleSince: number | null = null
   #trouble: string | null = null
   readonly #failures = new Streak()
   readonly #pauses = new Streak()
   readonly #unreadable = new Streak()
 
-  /** @param url address of the requests, for messages */
   constructor(options: BuyingOptions, url: string) {
     this.#options = options
     this.#url = url
@@ -167,10 +153,7 @@ export class Retries {
     return { request, failure, decision, health: healthOf(failure, outcome), at, notBefore }
   }
 
-  /**
-   * Carries out the decision, and returns when the page may be requested again.
-   * @throws JobtideError if it may not; BadRequestError if only its batch must end
-   */
+  /** Returns when the page may be requested again. @throws BadRequestError to end the batch, others to end the run */
   async follow(failed: FailedAttempt): Promise<void> {
     const { clock, logger, stop } = this.#options
     const { decision, failure, request } = failed
@@ -197,11 +180,7 @@ export class Retries {
 
   // A failed trial says nothing about its page, with two exceptions: an unreadable answer, because more of them would
   // be paid for, and a service that was never reached, where there is nothing to probe.
-  #count(
-    failure: Failure,
-    outcome: Outcome,
-    { attempts, sentAt, isHalfOpen }: RequestOnItsWay,
-  ): void {
+  #count(failure: Failure, outcome: Outcome, { attempts, sentAt, isHalfOpen }: RequestOnItsWay) {
     const now = this.#options.clock.monotonic()
     this.#wasReached ||= outcome !== 'unreachable'
     this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
@@ -233,12 +212,8 @@ function giveUpError(
 ): JobtideError {
   const what = `page ${page} of batch ${batchId}`
   const words = wordsOf(failure)
-  const unavailable = (text: string, hint?: string) =>
-    new UnavailableError(
-      `${text}: ${statusAndWords(failure)}`,
-      null,
-      hint === undefined ? {} : { hint },
-    )
+  const unavailable = (text: string, details: ErrorDetails = {}) =>
+    new UnavailableError(`${text}: ${statusAndWords(failure)}`, null, details)
   switch (why) {
     case 'long-wait': {
       const text = `the service asks for no request before ${isoInstant(notBefore)}: ${words}`
@@ -257,12 +232,12 @@ function giveUpError(
     case 'unreadable':
       return unavailable(
         `the service answers with something that is not a page, the last time to ${what}`,
-        UNREADABLE_HINT,
+        { hint: UNREADABLE_HINT },
       )
     case 'page':
       return unavailable(
         `${what} failed in ${Math.max(attempts.attempts, attempts.billable)} attempts${others ? ', while other requests were answered' : ''}`,
-        PAGE_HINT,
+        { hint: PAGE_HINT },
       )
     case 'unreachable': {
       const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null

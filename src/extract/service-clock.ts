@@ -37,10 +37,7 @@ export class ServiceClock {
     return this.#trouble
   }
 
-  /**
-   * The service's time now. The answers to this process decide, whatever this machine's clock says; before the first
-   * answer, what earlier runs know.
-   */
+  /** The service's time by the answers to this process; before the first, by what earlier runs know. */
   now(): number {
     const { clock, clocksBefore } = this.#options
     return this.heard() ?? clock.now() + (clocksBefore?.serverAheadMs ?? 0)

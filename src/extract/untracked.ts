@@ -8,7 +8,6 @@ import type { BadRequestError } from '../api/errors.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 
-/** Asks for free whether the service accepts these companies of a batch; null if it does not say. */
 export type Probe = (
   batch: BatchRecord,
   companies: readonly OrganizationRef[],
@@ -22,63 +21,48 @@ export function isAboutCompany(message: string): boolean {
   return ABOUT_A_COMPANY.test(message)
 }
 
-/** Whether a message names a company as it was requested. */
 export function isNamed(message: string, { value }: OrganizationRef): boolean {
   return message.toLowerCase().includes(companySlug(value) || value.toLowerCase())
 }
 
-/** The untracked companies of one run, which remembers what earlier batches showed. */
-export class UntrackedCompanies {
-  readonly #probe: Probe
-  readonly #known = new Set<string>()
+type Companies = readonly OrganizationRef[]
+
+/**
+ * For one run: remembers what earlier batches showed. @returns finds the untracked companies of a refused batch; none if
+ * probes cannot find them. It throws the refusal if that is not about a company
+ */
+export function untrackedCompanies(probe: Probe) {
+  const seen = new Set<string>()
   /** False once the service answered a probe in a way that this search cannot use. */
-  #isAnswered = true
-
-  constructor(probe: Probe) {
-    this.#probe = probe
+  let isAnswered = true
+  const refuses = async (batch: BatchRecord, companies: Companies): Promise<boolean> => {
+    const answer = isAnswered ? await probe(batch, companies) : true
+    isAnswered &&= answer !== null
+    return answer === false
   }
-
-  /**
-   * The untracked companies of a refused batch; none if probes cannot find them.
-   * @throws BadRequestError the refusal, if it is not about a company
-   */
-  async find(batch: BatchRecord, refusal: BadRequestError): Promise<readonly OrganizationRef[]> {
+  /** Halves a refused set. @param isProven false if only the others were accepted: the last one is probed alone */
+  const search = async (
+    batch: BatchRecord,
+    refused: Companies,
+    isProven: boolean,
+  ): Promise<Companies> => {
+    if (refused.length === 1) return isProven || (await refuses(batch, refused)) ? refused : []
+    const middle = Math.ceil(refused.length / 2)
+    const [first, second] = [refused.slice(0, middle), refused.slice(middle)]
+    if (!(await refuses(batch, first))) return search(batch, second, false)
+    const untracked = await search(batch, first, true)
+    if (!(await refuses(batch, second))) return untracked
+    return [...untracked, ...(await search(batch, second, true))]
+  }
+  return async (batch: BatchRecord, refusal: BadRequestError): Promise<Companies> => {
     const { organizations } = batch
     // A name in any other message may be a coincidence, or repeat the request.
     if (!isAboutCompany(refusal.serverMessage)) throw refusal
-    const known = organizations.filter(({ value }) => this.#known.has(value))
+    const known = organizations.filter(({ value }) => seen.has(value))
     const others = organizations.filter((one) => !known.includes(one))
-    const isRefused =
-      others.length > 0 && (known.length === 0 || (await this.#isRefused(batch, others)))
-    const untracked = isRefused ? await this.#search(batch, others, true) : []
-    for (const { value } of untracked) this.#known.add(value)
+    const isRefused = others.length > 0 && (known.length === 0 || (await refuses(batch, others)))
+    const untracked = isRefused ? await search(batch, others, true) : []
+    for (const { value } of untracked) seen.add(value)
     return [...known, ...untracked]
-  }
-
-  /**
-   * Halves a refused set until each untracked company is isolated.
-   * @param isProven false if only the others were accepted: then the last company is probed alone
-   */
-  async #search(
-    batch: BatchRecord,
-    refused: readonly OrganizationRef[],
-    isProven: boolean,
-  ): Promise<readonly OrganizationRef[]> {
-    if (refused.length === 1) {
-      return isProven || (await this.#isRefused(batch, refused)) ? refused : []
-    }
-    const middle = Math.ceil(refused.length / 2)
-    const [first, second] = [refused.slice(0, middle), refused.slice(middle)]
-    if (!(await this.#isRefused(batch, first))) return this.#search(batch, second, false)
-    const untracked = await this.#search(batch, first, true)
-    if (!(await this.#isRefused(batch, second))) return untracked
-    return [...untracked, ...(await this.#search(batch, second, true))]
-  }
-
-  async #isRefused(batch: BatchRecord, companies: readonly OrganizationRef[]): Promise<boolean> {
-    if (!this.#isAnswered) return false
-    const answer = await this.#probe(batch, companies)
-    this.#isAnswered = answer !== null
-    return answer === false
   }
 }

@@ -17,10 +17,7 @@ export class Workers {
     this.stop = AbortSignal.any([stop, this.#halt.signal])
   }
 
-  /**
-   * Queues work; none begins once something ended the run.
-   * @param ended called when it has ended, however it did
-   */
+  /** Nothing begins once something ended the run. @param ended called when the work has ended, however it did */
   add(work: () => Promise<void>, priority = 0, ended = () => {}): void {
     const attempt = async () => {
       if (this.stop.aborted) return
@@ -36,7 +33,6 @@ export class Workers {
     void this.#queue.add(attempt, { priority })
   }
 
-  /** Waits until all work has ended. @throws the first error */
   async idle(): Promise<void> {
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
@@ -45,7 +41,12 @@ export class Workers {
 
 /** The budget of a run, less what its earlier attempts have spent. @param price as in {@link BudgetOptions} */
 export function budgetOf(
-  { run, creditsLimit: limit, monthlyCredits: month, clock }: BudgetedRun,
+  {
+    run,
+    creditsLimit: limit,
+    monthlyCredits: month,
+    clock,
+  }: Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>,
   price: number,
   serviceNow: BudgetOptions['serviceNow'] = () => null,
 ): Budget {
@@ -53,5 +54,3 @@ export function budgetOf(
   const now = () => clock.now()
   return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
 }
-
-type BudgetedRun = Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>

@@ -13,6 +13,7 @@ import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { withoutSemicolon } from './checks.ts'
 import type { Project, ProjectNode } from './project.ts'
+import { withRead } from './select.ts'
 
 /** A model and every table it reads. Models of `core` get no macro of their own. */
 type ReadingModel = Pick<ProjectNode, 'name' | 'sql' | 'reads'> & {
@@ -30,10 +31,7 @@ const HEAD = `-- Every table as it was known at the end of a day: select * from 
 set search_path = '${TIERS.join()}';
 `
 
-/**
- * The statements that create the macros in a session, in order: first those that the models call.
- * @param isWanted whether a table gets its macro. Default: all do
- */
+/** The statements that create the macros in a session, in order. @param isWanted whether a table gets its macro */
 export function knownOnStatements(
   { nodes, macros }: Pick<Project, 'nodes' | 'macros'>,
   isWanted: (table: string) => boolean = () => true,
@@ -62,21 +60,15 @@ export function knownOnStatements(
   ]
 }
 
-/** The statements as a file, for sessions of other programs. */
 export function knownOnFile(project: Pick<Project, 'nodes' | 'macros'>): string {
   return `${HEAD}\n${knownOnStatements(project).join(';\n\n')};\n`
 }
 
-/**
- * The names of the models that have a macro: those for analysts, except models made from answers alone, which say since
- * when they hold.
- * @param models in run order
- */
+/** Models for analysts, except those made from answers alone, which say since when they hold. @param models in run order */
 export function offeredAsKnownOn(models: readonly ReadingModel[]): string[] {
   const ofAnswers = new Set(['answers'])
-  for (const { name, reads } of models) {
+  for (const { name, reads } of models)
     if (reads.some((table) => ofAnswers.has(table)) && !HAS_ALSO.has(name)) ofAnswers.add(name)
-  }
   return models.flatMap(({ name, schema }) =>
     schema !== 'core' && !ofAnswers.has(name) ? name : [],
   )
@@ -92,22 +84,19 @@ const HAS_ALSO: ReadonlySet<string> = new Set([
   'organization_headcounts',
 ])
 
-/**
- * The macro of a table. Its `with` holds the models below the table, each under its own name, so that they read one
- * another as known then.
- */
-function definitionOf(
-  { name, columns }: ReadingModel,
-  dependencies: readonly ReadingModel[],
-): string {
-  const needed = new Set([name])
-  for (const model of dependencies.toReversed()) {
-    if (needed.has(model.name)) for (const table of model.reads) needed.add(table)
-  }
+/** The macro of a table. Its `with` holds the models below it by name, so that they read one another as of then. */
+function definitionOf({ name, columns }: ReadingModel, dependencies: readonly ReadingModel[]) {
+  const needed = withRead(dependencies, [name])
   const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${model.sql})`)
-  const one = COMPARES_ALL.has(name) ? null : organizationFilter(columns)
+  const ofOne = columns.has('organization_id')
+    ? 'organization_id = organization_named(organization)'
+    : columns.has('from_organization_id')
+      ? 'organization_named(organization) in (from_organization_id, to_organization_id)'
+      : 'true'
+  const isOfPeople = columns.has('organization_id') || columns.has('profile_id')
+  const one = isOfPeople && !COMPARES_ALL.has(name) ? ofOne : null
   const parameters = `day, seen_by := 'service'${one === null ? '' : ', organization := null'}`
   const sql = `${CREATE} ${name}_as_known_on(${parameters}) as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
   // A model that cannot be computed for one organisation alone has no such parameter.
@@ -119,14 +108,6 @@ function definitionOf(
 /** In sql/known_on.sql: for one organisation, only the people who were ever there. */
 const OF_ORGANIZATION =
   / and \(organization is null or profile_id in \(select [^()]* organization_id = organization_named\(organization\)\)\)/g
-
-function organizationFilter(columns: ReadonlyMap<string, unknown>): string | null {
-  if (columns.has('organization_id')) return 'organization_id = organization_named(organization)'
-  if (!columns.has('profile_id')) return null
-  return columns.has('from_organization_id')
-    ? 'organization_named(organization) in (from_organization_id, to_organization_id)'
-    : 'true'
-}
 
 // Headers are long, and a macro holds the SQL of all models below its own.
 function withoutComments(sql: string): string {

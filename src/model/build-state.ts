@@ -6,30 +6,27 @@
 import { ConfigError } from '../support/errors.ts'
 import { loadedTables, type TableDefinition } from '../warehouse/catalog.ts'
 import { areChangesNoted, changedByLoads } from '../warehouse/changed-tables.ts'
+import { relationsIn } from '../warehouse/columns.ts'
+import { appendRows } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { OwnProject, Project } from './project.ts'
-
-interface BuildState {
-  readonly fingerprint: string
-  /** Present if a partial build came after it. Until the next whole build nothing is published. */
-  readonly partial: string
-  /** The user's own models and checks: their files, and which of them are published. */
-  readonly own: string
-}
 
 interface OwnState extends Pick<OwnProject, 'folder' | 'made'> {
   readonly tables: readonly TableDefinition[]
 }
 
-async function noteOf(warehouse: Warehouse, key: keyof BuildState): Promise<string | undefined> {
-  const [row] = await warehouse.all<{ value: string }>(
-    'select value from ops.build_state where key = $1',
-    [key],
-  )
+/**
+ * `fingerprint`: the inputs of the last good build. `partial`: a partial build came after it, and until the next whole
+ * one nothing is published. `own`: the user's own models and checks, and which of them are published.
+ */
+type Note = 'fingerprint' | 'partial' | 'own'
+
+async function noteOf(warehouse: Warehouse, key: Note): Promise<string | undefined> {
+  const sql = 'select value from ops.build_state where key = $1'
+  const [row] = await warehouse.all<{ value: string }>(sql, [key])
   return row?.value
 }
 
-/** The inputs of the last good build; undefined if there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, 'fingerprint')
 }
@@ -39,16 +36,11 @@ export async function readState(warehouse: Warehouse): Promise<OwnState | null> 
   return JSON.parse((await noteOf(warehouse, 'own')) ?? 'null') as OwnState | null
 }
 
-/** The user's own tables that the last build made, for a snapshot. */
 export async function ownTables(warehouse: Warehouse): Promise<readonly TableDefinition[]> {
   return (await readState(warehouse))?.tables ?? []
 }
 
-/**
- * Why the next build must be a full refresh; null if it can be incremental.
- * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
- * @param isWhole false for a partial build, which may follow another one
- */
+/** Null if the next build can be incremental. @param mostChanged share of all events, 0 to 1, of changed people */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
@@ -56,14 +48,15 @@ export async function fullRefreshReasonOf(
   isWhole = true,
 ): Promise<string | null> {
   const fingerprint = await lastFingerprint(warehouse)
-  if (fingerprint === undefined || !(await areChangesNoted(warehouse))) {
+  if (fingerprint === undefined || !(await areChangesNoted(warehouse)))
     return 'there is no earlier build to continue from'
-  }
   if (isWhole && (await noteOf(warehouse, 'partial')) !== undefined)
     return 'the last build made some models only'
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version changed since the last build'
-  const there = await columnCounts(warehouse)
+  const there = new Map(
+    (await relationsIn(warehouse)).map((one) => [`${one.schema}.${one.name}`, one.columns]),
+  )
   for (const { schema, name, columns, endpoints = [], isOwn } of project.nodes) {
     // An incremental build makes missing tables of the user's own.
     if (isOwn === true) continue
@@ -83,22 +76,7 @@ export async function fullRefreshReasonOf(
     : null
 }
 
-/** How many columns each table and view has. Listing the columns would take the engine ten times as long. */
-async function columnCounts(warehouse: Warehouse): Promise<ReadonlyMap<string, number>> {
-  const rows = await warehouse.all<{ name: string; columns: number }>(
-    `select schema_name || '.' || table_name as name, column_count::int as columns from duckdb_tables()
-     where database_name = current_database()
-     union all
-     select schema_name || '.' || view_name, column_count::int from duckdb_views()
-     where database_name = current_database() and not internal`,
-  )
-  return new Map(rows.map(({ name, columns }) => [name, columns]))
-}
-
-/**
- * Refuses a partial build if the other models would be from different events.
- * @throws ConfigError that says why a whole build must come first
- */
+/** @throws ConfigError if the other models would be from different events: a whole build must come first */
 export async function refusePartial(warehouse: Warehouse, project: Project): Promise<null> {
   const people = await warehouse.number('select count(*) from ops.changed_people')
   const loaded = await changedByLoads(warehouse)
@@ -112,30 +90,24 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   })
 }
 
-/** Records the inputs of the tables, and clears what changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
-  const state: Partial<BuildState> = { fingerprint: project.fingerprint, ...ownNote(project) }
-  await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
-  await warehouse.append('ops.build_state', {
-    key: Object.keys(state),
-    value: Object.values(state),
-  })
-}
-
-/** Records a partial build: the next whole build is a full refresh. */
-export async function notePartialBuild(warehouse: Warehouse): Promise<void> {
-  await warehouse.run(
-    `delete from ops.build_state where key = 'partial'; insert into ops.build_state values ('partial', 'true')`,
-  )
-}
-
-/** The entry of a build about the user's own models, if it made any. */
-function ownNote({ own, nodes }: Project): Partial<BuildState> {
-  if (own === undefined || Object.keys(own.made).length === 0) return {}
-  const { folder, made } = own
+  const { fingerprint, own, nodes } = project
   const tables = nodes.flatMap(
     ({ name, grain, key, partitionByYearOf, leftOut, kind, schema, isOwn }) =>
       isOwn === true ? { name, grain, key, partitionByYearOf, leftOut, kind, schema } : [],
   )
-  return { own: JSON.stringify({ folder, made, tables }) }
+  await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
+  const rows = [{ key: 'fingerprint', value: fingerprint }]
+  if (own !== undefined && Object.keys(own.made).length > 0) {
+    const { folder, made } = own
+    rows.push({ key: 'own', value: JSON.stringify({ folder, made, tables }) })
+  }
+  await appendRows(warehouse, 'ops.build_state', rows)
+}
+
+/** The next whole build is a full refresh. */
+export async function notePartialBuild(warehouse: Warehouse): Promise<void> {
+  await warehouse.run(
+    `delete from ops.build_state where key = 'partial'; insert into ops.build_state values ('partial', 'true')`,
+  )
 }

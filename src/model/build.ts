@@ -30,24 +30,22 @@ import {
   createComputedTable,
   createModelTable,
   dropBuiltTables,
+  namingModel,
   refuseForeignTables,
   refuseOtherColumns,
+  type BuildWork,
+  type BuiltModel,
+  type BuiltTables,
 } from './tables.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 export interface BuildOptions {
-  /** Names this build in ops.checks. */
   readonly buildId: string
   /** The time of the build; recorded in ops.checks only, so that tables depend only on the events. */
   readonly builtAt: Date
   /** Folder with staging/, core/ and marts/. Default: the models that ship with Jobtide. */
   readonly modelFolder?: string
-  /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
-  /**
-   * Folder of the user's own models/ and checks/; null: that of the last build. Default: none, so that tables of such
-   * models go.
-   */
+  /** Folder of the user's models/ and checks/; null: that of the last build. Default: none; their tables go. */
   readonly ownFolder?: string | null | undefined
   /** Builds only these models, as selectModels reads them. Default: all. */
   readonly select?: readonly string[] | undefined
@@ -55,7 +53,6 @@ export interface BuildOptions {
   readonly onProgress?: (step: BuildStep) => void
   /** Builds the computed models and what they read; all other models become views. Default: false. */
   readonly titlesOnly?: boolean
-  /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
@@ -75,28 +72,17 @@ export interface BuildStep {
   readonly rowsChanged?: number
 }
 
-export interface BuildReport extends Pick<BuiltTables, 'models' | 'skipped'> {
-  readonly buildId: string
-  /** Why it was a full refresh; null for an incremental build. */
-  readonly fullRefreshReason: string | null
-  /** The models that were selected; null if all were built. */
-  readonly selected: readonly string[] | null
-  /** The user's own models whose files are gone; their tables were dropped. */
-  readonly dropped: readonly string[]
-  /** Names of the checks; all passed. */
-  readonly checks: readonly string[]
-  readonly durationMs: number
-}
+/**
+ * `fullRefreshReason` is null for an incremental build, `selected` if all models were built; `dropped` has the user's
+ * own models whose files are gone.
+ */
+export type BuildReport = Readonly<Awaited<ReturnType<typeof buildModels>>>
 
 /**
- * Builds every model and runs every check.
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
  * @throws JobtideError when a model is wrong: its SQL, its header, or a table that it reads
  */
-export async function buildModels(
-  warehouse: Warehouse,
-  options: BuildOptions,
-): Promise<BuildReport> {
+export async function buildModels(warehouse: Warehouse, options: BuildOptions) {
   const { buildId, builtAt, clock = realClock, mostChanged = MOST_CHANGED } = options
   const startedMs = clock.monotonic()
   const shipped = await readProject(warehouse, options.modelFolder, options.checkFolder)
@@ -168,7 +154,6 @@ export async function buildModels(
   }
 }
 
-/** Makes every table from all rows, and runs every check on all of them. */
 async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project } = work
   await warehouse.run(project.macros)
@@ -196,7 +181,6 @@ async function buildSelected(work: BuildWork, selected: ReadonlySet<string>): Pr
   return { ...built, models: models.map((one) => ({ ...one, rowsChanged: one.rows ?? 0 })) }
 }
 
-/** Makes tables from all rows, and runs checks on all of them. */
 async function makeWhole(
   { warehouse, project, clock, finished }: BuildWork,
   nodes: readonly ProjectNode[],

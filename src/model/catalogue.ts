@@ -6,7 +6,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withOwn } from './own/project.ts'
 import { readProject } from './project.ts'
 
-/** One table of the catalogue. */
 export type CatalogueTable = Awaited<ReturnType<typeof readCatalogue>>[number]
 
 /** A warehouse without data: it has the tables that exist from the beginning, with columns but no rows. */
@@ -38,7 +37,6 @@ export const GROUPS = [
   },
 ]
 
-/** The group of a table: its schema, or `own` for a model of the user's. */
 export function groupOf({ schema, isOwn }: Pick<CatalogueTable, 'schema' | 'isOwn'>): string {
   return isOwn ? 'own' : schema
 }

@@ -14,7 +14,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 
-/** One rule and the select that returns the rows that break it. */
 export interface Check {
   readonly name: string
   readonly sql: string
@@ -25,14 +24,12 @@ export interface Check {
   readonly isNew?: boolean
 }
 
-/** The parts of a model that its checks follow from. */
 type Described = Pick<TableDefinition, 'kind'> &
   Pick<ModelFile, 'name' | 'key' | 'values' | 'references'>
 
 const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
 const KNOWN_TYPES = { column: 'event_type', values: EVENT_TYPES, orNull: false }
 
-/** The constraints of the tables that `load` fills. */
 const loadedConstraints: readonly Check[] = [
   keyCheck('job_change_events', ['event_key']),
   {
@@ -43,17 +40,18 @@ const loadedConstraints: readonly Check[] = [
     ),
     name: 'job_change_events_natural_key_is_unique',
   },
-  valuesCheck('job_change_events', ['event_key'], KNOWN_TYPES),
+  valuesCheck({ name: 'job_change_events', key: ['event_key'] }, KNOWN_TYPES),
   keyCheck('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
 /** The checks of a table. A view has none: its key follows from the checked keys of the tables that it reads. */
-export function constraintsOf({ name, key, kind, values, references }: Described): Check[] {
+export function constraintsOf(table: Described): Check[] {
+  const { name, key, kind, values, references } = table
   if (kind === 'view') return []
   return [
     ...(key.length === 0 ? [] : [keyCheck(name, key)]),
-    ...values.map((accepted) => valuesCheck(name, key, accepted)),
-    ...references.map((reference) => referenceCheck(name, key, reference)),
+    ...values.map((accepted) => valuesCheck(table, accepted)),
+    ...references.map((reference) => referenceCheck(table, reference)),
   ]
 }
 
@@ -78,47 +76,38 @@ function keyCheck(table: string, columns: readonly string[], nullable?: string):
   }
 }
 
-function valuesCheck(
-  table: string,
-  key: readonly string[],
-  { column, values, orNull }: ModelFile['values'][number],
-): Check {
+type Keyed = Pick<Described, 'name' | 'key'>
+
+function valuesCheck(table: Keyed, { column, values, orNull }: ModelFile['values'][number]) {
   const name = quoteIdentifier(column)
   const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
-  return {
-    name: `${table}_${column}_has_known_values`,
-    sql: `select ${shownColumns(key, column)}
-      from ${quoteIdentifier(table)}
-      where ${orNull ? unknown : `${name} is null or ${unknown}`}`,
-    reads: [table],
-  }
+  const fault = orNull ? unknown : `${name} is null or ${unknown}`
+  return columnCheck(table, column, 'has_known_values', fault)
 }
 
-function referenceCheck(
-  table: string,
-  key: readonly string[],
-  { column, targetTable, targetColumn }: ModelFile['references'][number],
+function referenceCheck(table: Keyed, reference: ModelFile['references'][number]) {
+  const { column, targetTable, targetColumn } = reference
+  const [name, target, found] = [column, targetTable, targetColumn].map(quoteIdentifier)
+  const known = `select ${found} from ${target} where ${found} is not null`
+  const fault = `${name} is not null and ${name} not in (${known})`
+  return columnCheck(table, column, `is_found_in_${targetTable}`, fault, [targetTable])
+}
+
+/** @param fault SQL that is true for an offending row @param others tables that it reads */
+function columnCheck(
+  { name, key }: Keyed,
+  column: string,
+  rule: string,
+  fault: string,
+  others: readonly string[] = [],
 ): Check {
-  const [source, name] = [table, column].map(quoteIdentifier)
-  const [target, targetName] = [targetTable, targetColumn].map(quoteIdentifier)
-  return {
-    name: `${table}_${column}_is_found_in_${targetTable}`,
-    sql: `select ${shownColumns(key, column)}
-      from ${source}
-      where ${name} is not null and ${name} not in (
-          select ${targetName} from ${target} where ${targetName} is not null
-      )`,
-    reads: [table, targetTable],
-  }
-}
-
-function shownColumns(key: readonly string[], column: string): string {
-  return [...new Set([...key, column])].map(quoteIdentifier).join(', ')
+  const shown = [...new Set([...key, column])].map(quoteIdentifier).join(', ')
+  const sql = `select ${shown} from ${quoteIdentifier(name)} where ${fault}`
+  return { name: `${name}_${column}_${rule}`, sql, reads: [name, ...others] }
 }
 
 const SAMPLE_ROWS = 5
 
-/** The checks in `folder`, by name, without the tables that they read. */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const sql = withoutSemicolon(readFileSync(path, 'utf8'))
@@ -135,10 +124,7 @@ export function checksOfHeaders(tables: readonly Described[]): Check[] {
 /** How many checks one statement runs: it is planned on one thread, and its parts run on all threads. */
 const CHECKS_AT_ONCE = 16
 
-/**
- * Runs checks, many in one statement.
- * @param finished called after each statement with the name of its last check and its number of checks
- */
+/** Runs checks, many in one statement. @param finished gets the last name and the count of each statement */
 export async function runChecks(
   warehouse: Warehouse,
   checks: readonly Check[],
@@ -149,9 +135,8 @@ export async function runChecks(
   for (let from = 0; from < shipped.length; from += CHECKS_AT_ONCE) {
     const some = shipped.slice(from, from + CHECKS_AT_ONCE)
     const failed = await failedOf(warehouse, some)
-    for (const [place, check] of some.entries()) {
+    for (const [place, check] of some.entries())
       outcomes.push(failed.has(place) ? await runCheck(warehouse, check) : passed(check))
-    }
     finished(some.at(-1)?.name ?? '', some.length)
   }
   // A check that fails midway ends the transaction. Run alone, it can be named.
@@ -162,11 +147,7 @@ export async function runChecks(
   return outcomes
 }
 
-/** The indexes of the checks that failed. */
-async function failedOf(
-  warehouse: Warehouse,
-  checks: readonly Check[],
-): Promise<ReadonlySet<number>> {
+async function failedOf(warehouse: Warehouse, checks: readonly Check[]) {
   const selects = checks.map(
     ({ sql }, place) => `select ${place} as place from (${sql}) having count(*) > 0`,
   )
@@ -198,28 +179,21 @@ export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }
 
-/** Replaces the content of ops.checks with the outcomes of one build. */
 export async function recordChecks(
   warehouse: Warehouse,
-  buildId: string,
-  checkedAt: Date,
+  build_id: string,
+  checked_at: Date,
   outcomes: readonly CheckOutcome[],
 ): Promise<void> {
   await warehouse.run('delete from ops.checks')
-  const rows = outcomes.map(({ name, offenders, sample }) => ({
-    check_name: name,
-    build_id: buildId,
-    checked_at: checkedAt,
-    offenders,
-    sample: sample.length === 0 ? null : JSON.stringify(sample),
-  }))
+  const rows = outcomes.map(({ name, offenders, sample: found }) => {
+    const sample = found.length === 0 ? null : JSON.stringify(found)
+    return { check_name: name, build_id, checked_at, offenders, sample }
+  })
   await appendRows(warehouse, 'ops.checks', rows)
 }
 
-/**
- * SQL text that can be put into parentheses: without the last semicolon, and with a line break, so that a trailing
- * comment cannot swallow the closing one.
- */
+/** SQL for parentheses: no last semicolon, and a line break, so that no comment swallows the closing one. */
 export function withoutSemicolon(sql: string): string {
   return `${sql.trim().replace(/;$/, '')}\n`
 }

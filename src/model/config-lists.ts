@@ -103,7 +103,6 @@ export function pseudoEmployersOf({ employers }: z.infer<typeof pseudoEmployersS
   return [...kindOf].map(([name, kind]) => ({ name, kind }))
 }
 
-/** All names that a pattern with brackets stands for. */
 function spellingsOf(written: string): string[] {
   const [, before = '', inside, after = ''] = /^([^[]*)\[([^\]]*)\](.*)$/.exec(written) ?? []
   if (inside !== undefined)

@@ -34,12 +34,15 @@ import {
   commentOn,
   createModelTable,
   dropBuiltTables,
+  namingModel,
   proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
+  type BuildWork,
+  type BuiltModel,
+  type BuiltTables,
 } from './tables.ts'
 import { rowHashSql, Temporaries } from './temporaries.ts'
-import { namingModel, type BuildWork, type BuiltModel, type BuiltTables } from './work.ts'
 
 /** The model that holds the day of the data. People whose announced changes came due by it count as changed. */
 const AS_OF = 'as_of'
@@ -132,9 +135,8 @@ class IncrementalBuild {
   }
 
   /**
-   * Finds the people whom loads changed, and those whose announced changes came due, because current jobs depend on the
-   * day of the data, which moves with each load.
-   * @returns their number
+   * Finds the people whom loads changed, and those whose announced changes came due by the day of the data,
+   * which moves with each load. @returns their number
    */
   async #findPeople(): Promise<number> {
     const asOf = this.#work.project.nodes.find(({ name }) => name === AS_OF)
@@ -239,7 +241,7 @@ class IncrementalBuild {
   }
 
   /**
-   * Computes the rows of a model for the organisations that changed in its inputs, or all rows if these are unknown.
+   * Computes the rows of the organisations that changed in its inputs, or all rows if these are unknown.
    * @returns a temporary table, and which rows of the stored one it replaces, as for writeDifference; SQL
    */
   async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
@@ -262,10 +264,8 @@ class IncrementalBuild {
   }
 
   /**
-   * Adds the people of the rows in which a rebuilt table differs from before, because their rows in later models may
-   * differ as well.
-   * @param before which rows of the stored table are replaced
-   * @param made a table with its rows as they are now; SQL
+   * Adds the people of changed rows: their rows in later models may differ as well.
+   * @param before which rows of the stored table are replaced @param made its rows as they are now; SQL
    */
   async #followPeople({ name }: ProjectNode, before: string, made: string): Promise<void> {
     const columns = this.#columns.get(name) ?? []

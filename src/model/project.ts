@@ -26,7 +26,6 @@ import { computedModels, configFiles, type ComputedModel } from './computed-mode
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has one. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly kind: 'computed' | 'table' | 'view'
-  /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
   /** As `sql`, with the schema before each table outside `main`: readers of a view may not search that schema. */
   readonly storedSql: string
@@ -40,7 +39,6 @@ export interface Project {
   readonly checks: readonly Check[]
   /** Names that no other table may have: those of all models, even if a build makes no table of one. */
   readonly reserved: ReadonlySet<string>
-  /** The statements that define the functions which the models call. */
   readonly macros: string
   /** Changes whenever the same rows could result in other tables or checks. */
   readonly fingerprint: string
@@ -54,39 +52,31 @@ export interface OwnProject {
   readonly made: Readonly<Record<string, string>>
   /** Models whose tables do not match the files: a file is new or edited, or the model reads such a one. */
   readonly stale: ReadonlySet<string>
-  /** Names of the models whose files are gone. */
   readonly gone: readonly string[]
 }
 
-/**
- * Reads models and checks.
- * @param modelFolder holds staging/, core/ and marts/
- * @throws JobtideError when a header is incomplete, a model is not one select, or models read each other in a circle
- */
+const SHIPPED_CHECKS = join(sqlFolder, 'checks')
+
+/** @param modelFolder holds staging/, core/ and marts/ @throws JobtideError for a wrong header, select or circle */
 export async function readProject(
   warehouse: Warehouse,
   modelFolder: string = SHIPPED_MODELS,
-  checkFolder: string = join(sqlFolder, 'checks'),
+  checkFolder: string = SHIPPED_CHECKS,
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
   const readBy = await readsWithKept(warehouse, [...computedModels, ...models, ...fileChecks])
-  const schemas = new Map([...models, ...computedModels].map(({ name, schema }) => [name, schema]))
-  const modelNodes = models.map((model): ProjectNode => {
-    const sql = withoutSemicolon(model.sql)
-    const reads = readBy.get(model.sql) ?? []
-    return {
-      ...model,
-      reads,
-      sql,
-      // A CTE of the select may have the name of a table that it does not read.
-      storedSql: withSchemas(sql, (name) => (reads.includes(name) ? schemas.get(name) : undefined)),
-      computed: null,
-      file: relative(modelFolder, model.path),
-    }
-  })
+  const made = new Map([...models, ...computedModels].map((model) => [model.name, model]))
+  const modelNodes = models.map((model) =>
+    nodeOf(
+      { ...model, sql: withoutSemicolon(model.sql) },
+      relative(modelFolder, model.path),
+      readBy.get(model.sql) ?? [],
+      made,
+    ),
+  )
   const existing = [...loadedTables.map(({ name }) => name), WATCH_ENTRIES]
-  const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
+  const known = new Set([...made.keys(), ...existing])
   const computedNodes = computedModels
     .map((computed): ProjectNode => {
       const reads = readBy.get(computed.sql) ?? []
@@ -107,16 +97,14 @@ export async function readProject(
   return { nodes, checks, reserved, macros, fingerprint }
 }
 
-interface NamedSql {
-  readonly name: string
-  readonly sql: string
-}
-
 // Exists next to the code that `npm run build` made, but not next to src.
 const KEPT = join(import.meta.dirname, '..', 'reads.json')
 
 /** As {@link readsOf}, for SQL that ships. What the build of the package kept saves every night 50 ms. */
-async function readsWithKept(warehouse: Warehouse, named: readonly NamedSql[]) {
+async function readsWithKept(
+  warehouse: Warehouse,
+  named: readonly Pick<ModelFile, 'name' | 'sql'>[],
+) {
   const kept = JSON.parse(readIfThere(KEPT)?.toString() ?? '{}') as Record<string, string[]>
   const found = new Map<string, readonly string[]>()
   const unknown = named.filter(({ sql }) => {
@@ -130,36 +118,35 @@ async function readsWithKept(warehouse: Warehouse, named: readonly NamedSql[]) {
   return new Map([...found, ...parsed])
 }
 
-/** Stores the inputs of each select that ships; for `npm run build`. */
 export async function keepReads(): Promise<void> {
   await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    const checks = readChecks(join(sqlFolder, 'checks'))
-    const reads = await readsWithKept(warehouse, [
-      ...computedModels,
-      ...readModelFiles(),
-      ...checks,
-    ])
+    const named = [...computedModels, ...readModelFiles(), ...readChecks(SHIPPED_CHECKS)]
+    const reads = await readsWithKept(warehouse, named)
     const entries = [...reads].map(([sql, names]) => [sha256Hex(sql), names])
     writeFileSync(KEPT, JSON.stringify(Object.fromEntries(entries)))
   })
 }
 
-export function withSchemas(sql: string, schemaOf: (name: string) => string | undefined): string {
-  return sql.replaceAll(
-    /\b(from|join)(\s+)(\w+)/gi,
-    (text, verb: string, space: string, name: string) => {
-      const schema = schemaOf(name.toLowerCase())
-      return schema === undefined ? text : `${verb}${space}${schema}.${name}`
-    },
-  )
+/** A model that reads these tables, some of them made by other models. */
+export function nodeOf(
+  model: ModelFile,
+  file: string,
+  reads: readonly string[],
+  made: ReadonlyMap<string, Pick<ModelFile, 'schema'>>,
+): ProjectNode {
+  const storedSql = model.sql.replaceAll(/(?<=\b(?:from|join)\s+)\w+/gi, (name) => {
+    // A CTE of the select may have the name of a table that it does not read.
+    const isRead = reads.includes(name.toLowerCase())
+    const schema = isRead ? made.get(name.toLowerCase())?.schema : undefined
+    return schema === undefined ? name : `${schema}.${name}`
+  })
+  return { ...model, file, reads, storedSql, computed: null }
 }
 
 /**
- * The tables that selects read, by the SQL of each, in lower case; `main.` is dropped, other schemas stay as prefix.
- * Reads the syntax trees, because the engine's getTableNames silently finds nothing in `join … using`, and all in one
- * query: one by one they take as long as building a small warehouse.
- * @param refuse makes the error for SQL that is not exactly one select; `position` is that of the fault, from 0, if
- *   known
+ * The tables that selects read, by the SQL of each, in lower case; other schemas than `main` stay as prefix. Reads
+ * the syntax trees, because getTableNames finds nothing in `join … using`, all in one query: one by one they take as
+ * long as a small build. @param refuse makes the error for SQL that is not one select; `position` is from 0, if known
  */
 export async function readsOf<Select extends { readonly sql: string }>(
   warehouse: Warehouse,
@@ -175,7 +162,8 @@ export async function readsOf<Select extends { readonly sql: string }>(
   )
   return new Map(
     selects.map((select, place) => {
-      const parsed = JSON.parse(rows[place]?.tree ?? '{}') as ParsedSql
+      type Parsed = { error_message?: string; position?: string; statements?: unknown[] }
+      const parsed = JSON.parse(rows[place]?.tree ?? '{}') as Parsed
       const { error_message: problem, position = null, statements = [] } = parsed
       if (problem !== undefined)
         throw refuse(select, problem, position === null ? null : Number(position))
@@ -188,11 +176,7 @@ export async function readsOf<Select extends { readonly sql: string }>(
   )
 }
 
-function fingerprintOf(
-  nodes: readonly ProjectNode[],
-  checks: readonly Check[],
-  macros: string,
-): string {
+function fingerprintOf(nodes: readonly ProjectNode[], checks: readonly Check[], macros: string) {
   const hash = createHash('sha256').update(shippedTaxonomy).update('\0').update(macros)
   for (const { name, kind, schema, grain, purpose, columns, sql, computed } of nodes) {
     const header = [grain, purpose, ...columns].flat()
@@ -202,17 +186,9 @@ function fingerprintOf(
   return hash.digest('hex')
 }
 
-interface ParsedSql {
-  readonly error_message?: string
-  readonly position?: string
-  readonly statements?: readonly unknown[]
-}
 type TreeNode = Readonly<Record<string, unknown>>
 
-/**
- * Adds the tables in a part of a syntax tree. The name of a CTE is not a table while the CTE is in scope: a CTE may
- * have the name of the table that it reads.
- */
+/** Adds the tables in a syntax tree. A CTE in scope is not a table; it may have the name of the table it reads. */
 function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, ctes, tables)
@@ -234,9 +210,8 @@ function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): 
     visit(cte['value'], scope, tables)
     scope.add(lowerCase(cte['key']))
   }
-  for (const [key, child] of Object.entries(node)) {
+  for (const [key, child] of Object.entries(node))
     if (key !== 'cte_map') visit(child, scope, tables)
-  }
 }
 
 function lowerCase(value: unknown): string {
@@ -247,12 +222,7 @@ function defect(message: string): JobtideError {
   return new JobtideError(EXIT.defect, message)
 }
 
-/**
- * Models in an order in which each comes after those that it reads, otherwise alphabetical.
- * @param existing tables that exist before any model runs
- * @param refuse makes the error, which names model and table, if a model reads an unknown table or has a name that is
- *   in use, or a circle of models
- */
+/** Each model after those that it reads. @param refuse makes the error for an unknown or taken name, or a circle */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],
   existing: readonly string[],
@@ -260,9 +230,8 @@ export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
 ): M[] {
   const byName = new Map<string, M>()
   for (const model of models) {
-    if (byName.has(model.name) || existing.includes(model.name)) {
+    if (byName.has(model.name) || existing.includes(model.name))
       throw refuse(`model ${model.name}: there is another table of that name`)
-    }
     byName.set(model.name, model)
   }
   const order = new Set<M>()

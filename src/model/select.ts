@@ -11,36 +11,26 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { readProject, type Project, type ProjectNode } from './project.ts'
 
-type Reader = { readonly reads: readonly string[] }
-type Node = Pick<ProjectNode, 'name' | 'reads' | 'file' | 'schema'>
+type Reader = Pick<ProjectNode, 'name' | 'reads'>
+type Node = Reader & Pick<ProjectNode, 'file' | 'schema'>
 
 /** Those of `names` and all models that read one of them, directly or by others. @param nodes in run order */
-export function withReaders(nodes: readonly Node[], names: Iterable<string>): Set<string> {
+export function withReaders(nodes: readonly Reader[], names: Iterable<string>): Set<string> {
   const found = new Set(names)
   for (const { name, reads } of nodes) if (reads.some((read) => found.has(read))) found.add(name)
   return found
 }
 
 /** Those of `names` and all tables that they read, directly or by others. @param nodes in run order */
-function withRead(nodes: readonly Node[], names: Iterable<string>): Set<string> {
+export function withRead(nodes: readonly Reader[], names: Iterable<string>): Set<string> {
   const found = new Set(names)
-  for (const { name, reads } of nodes.toReversed()) {
+  for (const { name, reads } of nodes.toReversed())
     if (found.has(name)) for (const read of reads) found.add(read)
-  }
   return found
 }
 
-/**
- * The names of the models that are selected, in the syntax of dbt: `name`, `+name`, `name+`, `path:models`,
- * `tier:detail`.
- * @param nodes in run order
- * @param words each one or several selectors, separated by blanks or commas; the result is their union
- * @throws ConfigError for a selector that names no model, with a proposal
- */
-export function selectModels(
-  nodes: readonly Node[],
-  words: readonly string[],
-): ReadonlySet<string> {
+/** In the syntax of dbt, separated by blanks or commas. @param nodes in run order @throws ConfigError */
+export function selectModels(nodes: readonly Node[], words: readonly string[]) {
   const names = nodes.map(({ name }) => name)
   const selected = new Set<string>()
   for (const selector of words.flatMap((word) => word.split(/[\s,]+/)).filter(Boolean)) {
@@ -68,10 +58,7 @@ export function selectModels(
   })
 }
 
-/**
- * The project if Spark builds the other models: the computed models and the models that they read. All others are
- * views, which are computed when read.
- */
+/** The project if Spark builds the rest: computed models and what they read are made, all others are views. */
 export function titlesOnly(project: Project): Project {
   const computed = project.nodes.flatMap((node) => (node.computed === null ? [] : node.name))
   const made = withRead(project.nodes, computed)
@@ -95,18 +82,14 @@ export async function askedOnly(warehouse: Warehouse, project: Project): Promise
     project.nodes,
     project.nodes.filter(isUnasked).map(({ name }) => name),
   )
-  const isMade = ({ reads }: Reader) => !reads.some((read) => absent.has(read))
   return {
     ...project,
     nodes: project.nodes.filter(({ name }) => !absent.has(name)),
-    checks: project.checks.filter(isMade),
+    checks: project.checks.filter(({ reads }) => !reads.some((read) => absent.has(read))),
   }
 }
 
-/**
- * Replaces missing tables of endpoints in a select with empty ones, for this session.
- * @returns their names
- */
+/** Gives this session empty tables for the missing ones of endpoints that a select reads. @returns their names */
 export async function standIn(warehouse: Warehouse, sql: string): Promise<Filled[]> {
   const named = readModelFiles().filter(
     (model) => isOfEndpoints(model) && new RegExp(String.raw`\b${model.name}\b`, 'i').test(sql),

@@ -1,13 +1,45 @@
 /** Manages the tables of a build in the warehouse: creation, columns, comments, removal. */
 
+import type { Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import { IN_BUILT, PERSON } from '../warehouse/catalog.ts'
-import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { PERSON, TIERS } from '../warehouse/catalog.ts'
+import { columnsOfAll, relationsIn, type TypedColumn } from '../warehouse/columns.ts'
+import { commentsOn } from '../warehouse/export-tables.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { CheckOutcome } from './check-outcome.ts'
 import type { ComputedModel } from './computed-models.ts'
-import { OwnSqlError } from './own/files.ts'
-import type { ProjectNode } from './project.ts'
+import { OwnSqlError, namingFile } from './own/files.ts'
+import type { Project, ProjectNode } from './project.ts'
+
+export interface BuildWork {
+  readonly warehouse: Warehouse
+  readonly project: Project
+  readonly clock: Clock
+  /** Called when `steps` are finished; `name` is the last one, `rowsChanged` what they wrote and deleted. */
+  readonly finished: (name: string, steps?: number, rowsChanged?: number) => void
+}
+
+export interface BuiltModel {
+  readonly name: string
+  /** Its rows; null for a view, which stores none, and if nothing changed. */
+  readonly rows: number | null
+  /** Rows written and deleted; null if the whole table was written. */
+  readonly rowsChanged: number | null
+  readonly durationMs: number
+}
+
+export interface BuiltTables {
+  readonly models: readonly BuiltModel[]
+  readonly outcomes: readonly CheckOutcome[]
+  /** Models and checks that were skipped because nothing that they read changed. */
+  readonly skipped: { readonly models: number; readonly checks: number }
+}
+
+/** Adds the model to an error of the engine; for a model of the user's own the file and the line. */
+export function namingModel<T>({ name, file, isOwn }: ProjectNode, work: () => Promise<T>) {
+  return namingFile(`model ${name}`, isOwn === true ? file : undefined, work)
+}
 
 // Every table made from a model says so at the end of its comment. The next build drops these tables, even if the
 // model's file is gone, and leaves all others alone.
@@ -15,43 +47,23 @@ const MODEL_MARK = ' Model: '
 /** A regular expression of the engine for the end of the comment on such a table. */
 export const MADE_FROM_MODEL = `${MODEL_MARK}(staging|core|marts|models)/[a-z0-9_]+[.]sql$`
 
-/**
- * Drops every table and view that a build made from a model, whether the model still exists or not.
- * @param own only those of these models of the user's own
- */
-export async function dropBuiltTables(
-  warehouse: Warehouse,
-  own?: readonly string[],
-): Promise<void> {
+/** Drops what builds made from models, also from those whose file is gone. @param own only those of the user's own */
+export async function dropBuiltTables(warehouse: Warehouse, own?: readonly string[]) {
   if (own?.length === 0) return
-  const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
-    `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
-     where database_name = current_database() and regexp_matches(comment, $1)
-     union all
-     select 'view', schema_name, view_name, comment from duckdb_views()
-     where database_name = current_database() and regexp_matches(comment, $1)`,
-    [own === undefined ? MADE_FROM_MODEL : `${MODEL_MARK}models/(${own.join('|')})[.]sql$`],
+  const isBuilt = new RegExp(
+    own === undefined ? MADE_FROM_MODEL : `${MODEL_MARK}models/(${own.join('|')})[.]sql$`,
   )
-  for (const { kind, schema, name } of built) {
+  for (const { kind, schema, name, comment } of await relationsIn(warehouse)) {
+    if (!isBuilt.test(comment ?? '')) continue
     await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }
 }
 
-/**
- * Refuses to replace a table or view that no build made and that has the name of a model. Call it after
- * `dropBuiltTables`.
- * @throws ConfigError naming the table or view
- */
-export async function refuseForeignTables(
-  warehouse: Warehouse,
-  reserved: ReadonlySet<string>,
-): Promise<void> {
-  const there = await warehouse.all<{ name: string; kind: string }>(
-    `select table_name as name, case table_type when 'VIEW' then 'view' else 'table' end as kind
-     from information_schema.tables
-     where table_catalog = current_database() and table_schema in ${IN_BUILT}`,
-  )
-  const foreign = there.find(({ name }) => reserved.has(name))
+/** Call it after `dropBuiltTables`. @throws ConfigError for a foreign table or view with the name of a model */
+export async function refuseForeignTables(warehouse: Warehouse, reserved: ReadonlySet<string>) {
+  const there = await relationsIn(warehouse)
+  const schemas: readonly string[] = [...TIERS, 'core']
+  const foreign = there.find(({ name, schema }) => reserved.has(name) && schemas.includes(schema))
   if (foreign === undefined) return
   throw new ConfigError(
     `the ${foreign.kind} ${foreign.name} in the warehouse is not Jobtide’s, and has the name of a table of Jobtide`,
@@ -61,14 +73,8 @@ export async function refuseForeignTables(
   )
 }
 
-/**
- * Creates the table or view of a model.
- * @returns its rows; null for a view, which stores none
- */
-export async function createModelTable(
-  warehouse: Warehouse,
-  node: ProjectNode,
-): Promise<number | null> {
+/** @returns the rows of the table; null for a view, which stores none */
+export async function createModelTable(warehouse: Warehouse, node: ProjectNode) {
   const { schema, name, kind, sql, storedSql } = node
   const target = `${schema}.${quoteIdentifier(name)}`
   if (kind === 'view') {
@@ -80,11 +86,7 @@ export async function createModelTable(
   return warehouse.number(`create or replace table ${target} as ${sql}`)
 }
 
-/**
- * Reads a view over answers as a publish does, because answers can have any length and a passed build must be
- * publishable.
- * @throws StorageError if there is not enough memory
- */
+/** Reads a view as a publish does: answers can have any length. @throws StorageError if memory is too small */
 export async function proveReadable(
   warehouse: Warehouse,
   { schema, name, kind, endpoints = [] }: ProjectNode,
@@ -93,14 +95,8 @@ export async function proveReadable(
   await warehouse.run(`select bit_xor(hash(kept)) from ${schema}.${quoteIdentifier(name)} as kept`)
 }
 
-/**
- * @throws OwnSqlError or JobtideError if the header and the select of a model name different columns, or if snapshots
- * could not hold a column of a model of the user's own
- */
-export async function refuseOtherColumns(
-  warehouse: Warehouse,
-  nodes: readonly ProjectNode[],
-): Promise<void> {
+/** @throws OwnSqlError or JobtideError if header and select name different columns, or snapshots could not hold one */
+export async function refuseOtherColumns(warehouse: Warehouse, nodes: readonly ProjectNode[]) {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
     const problem = problemOf(node, all.get(node.name) ?? [])
@@ -133,32 +129,21 @@ function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string |
 }
 
 /** Creates an empty table for a computed model, unless it exists with the same columns. */
-export async function createComputedTable(
-  warehouse: Warehouse,
-  table: ComputedModel,
-): Promise<void> {
+export async function createComputedTable(warehouse: Warehouse, table: ComputedModel) {
   const { schema, types } = table
   const name = quoteIdentifier(table.name)
-  const there = await warehouse.all<{ name: string }>(
-    `select column_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name = $1 and table_name = $2
-     order by column_index`,
-    [schema, table.name],
-  )
+  const there = (await columnsOfAll(warehouse)).get(table.name) ?? []
   if (there.map((column) => column.name).join() === [...table.columns.keys()].join()) return
   await warehouse.run(`create or replace table ${schema}.${name} (${types})`)
 }
 
-/** Sets the comments of a table and each of its columns. */
 export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  const name = `${node.schema}.${quoteIdentifier(node.name)}`
-  const kind = node.kind === 'view' ? 'view' : 'table'
   const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
   const key = node.key.length === 0 ? '' : `Key: ${node.key.join(', ')}.`
-  const text = `${[node.grain, node.purpose, key].filter(Boolean).join(' ')}${mark}`
-  const statements = [...node.columns].map(
-    ([column, about]) =>
-      `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(about)};`,
-  )
-  await warehouse.run(`comment on ${kind} ${name} is ${quoteText(text)};\n${statements.join('\n')}`)
+  const about = {
+    kind: node.kind === 'view' ? 'view' : 'table',
+    comment: `${[node.grain, node.purpose, key].filter(Boolean).join(' ')}${mark}`,
+    columns: Array.from(node.columns, ([name, comment]) => ({ name, comment })),
+  }
+  await warehouse.run(commentsOn(`${node.schema}.${quoteIdentifier(node.name)}`, about))
 }

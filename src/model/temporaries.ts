@@ -10,7 +10,6 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ProjectNode } from './project.ts'
 
-/** The changes that {@link Temporaries.writeDifference} wrote. */
 export interface Written {
   readonly rows: number
   /** The years of these rows; null for a row without one, and for all rows if the table has no years. */
@@ -24,7 +23,6 @@ export interface Replacement {
   readonly stored: string
   /** Which rows of it are replaced: what follows `from <stored> as kept`, such as a semi join. */
   readonly before: string
-  /** A table with the new rows. */
   readonly made: string
   readonly columns: readonly TypedColumn[]
 }
@@ -58,7 +56,6 @@ export class Temporaries {
     return (await this.keepCounted(select)).name
   }
 
-  /** As `keep`, with the number of rows. */
   async keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
     this.#made += 1
     const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
@@ -70,9 +67,8 @@ export class Temporaries {
   /** Keeps the result of `select` as it is while other rows replace some tables. @param shown by table its rows; SQL */
   async keepShowing(shown: ReadonlyMap<string, string>, select: string): Promise<string> {
     const views = [...shown.keys()].map(quoteIdentifier)
-    for (const [name, rows] of shown) {
+    for (const [name, rows] of shown)
       await this.#warehouse.run(`create temp view ${quoteIdentifier(name)} as ${rows}`)
-    }
     const kept = await this.keep(select)
     const drops = views.map((view) => `drop view temp.${view};`)
     if (drops.length > 0) await this.#warehouse.run(drops.join('\n'))
@@ -87,10 +83,7 @@ export class Temporaries {
     for (const name of this.#tables) await this.drop(name)
   }
 
-  /**
-   * Replaces rows of a table, and writes only the differences, so that the write-ahead log and the commit stay small.
-   * @param key the column whose values in the changed rows are returned; null for none
-   */
+  /** Writes the differences only: the write-ahead log stays small. @param key the column of the keys to return, if any */
   async writeDifference(
     { partitionByYearOf }: Pick<ProjectNode, 'partitionByYearOf'>,
     { stored, before, made, columns }: Replacement,
@@ -115,9 +108,8 @@ export class Temporaries {
       const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
       const old = `from ${stored} where rowid in (select place from ${differing} where sign < 0)`
       const fresh = `from ${made} where rowid in (select place from ${differing} where sign > 0)`
-      if (key !== null) {
+      if (key !== null)
         written.keys = await this.keep(`select ${key} ${old} union select ${key} ${fresh}`)
-      }
       written.rows += await this.#warehouse.number(`delete ${old}`)
       written.rows += await this.#warehouse.number(
         `insert into ${stored} (${names}) select ${names} ${fresh}`,
@@ -128,7 +120,6 @@ export class Temporaries {
   }
 }
 
-/** A hash of a row, 64 bits; SQL. */
 export function rowHashSql(columns: readonly TypedColumn[]): string {
   const hashed = columns.map(({ name, type }) =>
     // The engine gives null, an empty list and a list of one null the same hash.

@@ -3,7 +3,7 @@
  * requested again, even if it was "not found". Pure.
  */
 
-import type { Endpoint, PriceRange } from '../api/endpoints/endpoint.ts'
+import type { Endpoint } from '../api/endpoints/endpoint.ts'
 import { lookupKey } from '../journal/run-history.ts'
 import type { History } from '../journal/history.ts'
 import type { LookupRecord } from '../journal/records.ts'
@@ -16,7 +16,6 @@ export interface CollectQuestion {
   readonly lookups: readonly Lookup[]
   /** Answers younger than this are not requested again, in milliseconds. */
   readonly refreshMs: number
-  /** The most pages of one list; 1 or more. */
   readonly pages: number
   /** Whether recent refusals are requested again, to show their reason. */
   readonly repeatsRefused?: true
@@ -24,27 +23,17 @@ export interface CollectQuestion {
 
 export type Lookup = Pick<LookupRecord, 'subject' | 'request'>
 
-export interface CollectPlan {
-  readonly lookups: readonly LookupRecord[]
-  /** Lookups of the list that are left out, because they were answered recently. */
-  readonly fresh: number
-  /** How many of these were not found or refused. */
-  readonly absent: number
-  /** The cost of one page for each lookup, and of the most pages that each list may have. */
-  readonly price: PriceRange
-}
-
 /**
- * Plans what is due.
- * @param declared the endpoint: which requests have pages, and the possible price of one
- * @param nowMs milliseconds since 1970 UTC
+ * Leaves out what was answered recently (`fresh`), some of it not found or refused (`absent`). The price is that of one
+ * page for each lookup, and of the most pages that each list may have.
+ * @param declared its endpoint @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
   { endpoint, lookups, refreshMs, pages, repeatsRefused }: CollectQuestion,
   { answered }: Pick<History, 'answered'>,
   declared: Pick<Endpoint, 'price' | 'pages'>,
   nowMs: number,
-): CollectPlan {
+) {
   const due: LookupRecord[] = []
   const price = { least: 0, most: 0 }
   let absent = 0

@@ -39,7 +39,6 @@ export function wantedOf(
   return { organizations, eventTypes, filters, window: far }
 }
 
-/** A stretch of detection time that was not looked at. */
 export interface UnreadStretch extends Stretch {
   readonly eventTypes: readonly EventType[]
   /** Its place: before the first read, between two reads, after the last, or nothing was read at all. */
@@ -57,10 +56,7 @@ export interface OrganizationCoverage {
   readonly from: number | null
   /** Up to when all event types are covered, apart from gaps; null if one of them was never read. */
   readonly watermark: number | null
-  /**
-   * The time up to which answers with events cover it, at most the watermark; null if no answer ever had an event. The
-   * time since then was answered without events, and is requested again.
-   */
+  /** Up to when answers with events cover it; null for none. Later, empty time is requested again. */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, including repeats, by the journal's headers. */
@@ -72,22 +68,9 @@ export interface OrganizationCoverage {
 }
 
 /** Coverage of all these organisations, the earliest watermark first. */
-export interface CoverageReport {
-  readonly organizations: readonly OrganizationCoverage[]
-  readonly read: number
-  readonly neverRead: number
-  readonly quarantined: number
-  /** Organisations with a gap before or between reads. */
-  readonly withGaps: number
-  readonly oldestWatermark: number | null
-  readonly newestWatermark: number | null
-}
+export type CoverageReport = Readonly<ReturnType<typeof totalled>>
 
-/**
- * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever requested, with these filters
- * or without: each since its first read, for its requested event types.
- * @param nowMs milliseconds since 1970 UTC, by the service's clock
- */
+/** Without `wanted`: all that were ever requested with these filters. @param nowMs by the service's clock */
 export function coverageReport(
   wanted: Wanted | null,
   past: PlanHistory,
@@ -96,7 +79,11 @@ export function coverageReport(
 ): CoverageReport {
   const history = { ...inQuestion(past, filters), question: filtersText(filters) }
   const { question, coverage, seen, quarantined } = history
-  const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
+  // Canonical name → name shown. A company that a list names twice counts once, under its first name.
+  const listed = wanted?.organizations.toReversed()
+  const names = listed
+    ? new Map(listed.map((one) => [canonicalName(history.ids, one), one.value]))
+    : knownNames(history)
   // The organisations of a batch share their intervals (src/journal/history.ts).
   const known = new Map<readonly CoveredInterval[], CoveredTime>()
   const timeOf = (intervals: readonly CoveredInterval[]) => {
@@ -122,7 +109,7 @@ export function coverageReport(
 
 const NOTHING_READ: readonly CoveredInterval[] = []
 
-function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
+function totalled(all: readonly OrganizationCoverage[]) {
   const organizations = all.toSorted(
     (a, b) => (a.watermark ?? 0) - (b.watermark ?? 0) || (a.askedAs < b.askedAs ? -1 : 1),
   )
@@ -138,10 +125,7 @@ function totalled(all: readonly OrganizationCoverage[]): CoverageReport {
   }
 }
 
-/**
- * Reports on everything that was ever requested, each question separately: an organisation has a row for each of its
- * questions.
- */
+/** Reports on all that was ever requested: an organisation has a row for each of its questions. */
 export function coverageOfAll(history: PlanHistory, nowMs: number): CoverageReport {
   const reports = [undefined, ...[...history.filtered.values()].map(({ filters }) => filters)].map(
     (filters) => coverageReport(null, history, nowMs, filters),
@@ -164,10 +148,7 @@ export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
   return watermark !== null && events === 0
 }
 
-/**
- * The time that no interval covers between `from` (null: the beginning) and `to`, oldest first.
- * @param covered sorted, without overlaps
- */
+/** @param covered sorted, without overlaps @param from null: the beginning */
 export function unreadBetween(
   covered: readonly CoveredInterval[],
   from: number | null,
@@ -183,7 +164,6 @@ export function unreadBetween(
   return unread
 }
 
-/** The organisation as one question sees it. */
 interface AskedHistory extends PlanHistory {
   readonly question: string
 }
@@ -195,14 +175,18 @@ function coveredTime(
   wanted: Wanted | null,
   nowMs: number,
 ): CoveredTime {
-  const types = wanted?.eventTypes ?? typesOf(intervals)
+  const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
+  // Nothing was read: none of its wanted time was looked at.
+  const read = asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
+  const types = wanted?.eventTypes ?? read
   const coveredIn = (among: readonly CoveredInterval[]) =>
     types.map((type) => coverageOf(type, among))
   const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
   const byType = coveredIn(intervals)
   const confirmed = coveredIn(intervals.filter(isConfirmed))
+  const start = wanted === null || wanted.window === 'all' ? null : nowMs - wanted.window * DAY
   const unread = byType.flatMap((covered, index) => {
-    const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
+    const from = wanted === null ? (covered[0]?.from ?? null) : start
     const eventTypes = types.slice(index, index + 1)
     return unreadBetween(covered, from, nowMs).map((stretch) => {
       return { ...stretch, eventTypes, place: placeOf(stretch, covered) }
@@ -233,21 +217,6 @@ function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
     joined.set(key, { ...stretch, eventTypes })
   }
   return [...joined.values()].toSorted((a, b) => a.to - b.to)
-}
-
-function startOfWindow({ window }: Wanted, nowMs: number): number | null {
-  return window === 'all' ? null : nowMs - window * DAY
-}
-
-function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
-  const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
-  // Nothing was read: none of its wanted time was looked at.
-  return asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
-}
-
-/** Canonical name → name shown, for a list: a company that it names twice counts once, under its first name. */
-function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<string, string> {
-  return new Map(organizations.toReversed().map((one) => [canonicalName(ids, one), one.value]))
 }
 
 function knownNames(history: AskedHistory): Map<string, string> {

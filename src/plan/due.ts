@@ -9,17 +9,13 @@ export interface Schedule {
   readonly timezone: string
 }
 
-/**
- * The last time the schedule was due, at `nowMs` or before; null if it never was. A time that a zone skips in spring is
- * due at the end of the gap; one that comes twice in autumn is due once.
- */
+/** Null for never. A time that a zone skips in spring is due after the gap; one that comes twice, once. */
 export function lastDue(schedule: Schedule, nowMs: number): number | null {
   // croner looks back from a time in whole seconds, and excludes it.
   const reference = (Math.floor(nowMs / SECOND) + 1) * SECOND
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }
 
-/** The next time after `nowMs`; null when there is none. */
 export function nextDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).nextRun(new Date(nowMs))?.getTime() ?? null
 }
@@ -38,7 +34,6 @@ export function cronFault(text: string): string | null {
   return fields.length === 5 && isKnown({ cron: text, timezone: 'UTC' }) ? null : CRON
 }
 
-/** Whether this machine knows a zone of that name. */
 export function isTimezone(timezone: string): boolean {
   // Without a name croner takes the machine's own zone.
   return timezone !== '' && isKnown({ cron: '0 0 * * *', timezone })

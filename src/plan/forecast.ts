@@ -14,19 +14,14 @@ const UNKNOWN_RATE = 0.2
 // Lists mix banks with start-ups: a fifth of an event says as much about an organisation as the rest of its list does.
 const TYPICAL_EVENTS = 0.2
 
-/**
- * The expected events a day of an organisation in this list: its own rate, mixed with a little of the list's typical
- * rate, which stands alone if the organisation was never read.
- */
-export function ratesOf(
-  list: readonly (Sightings | undefined)[],
-): (seen: Sightings | undefined) => number {
+/** Events a day: the organisation's own rate, mixed with a little of the list's, which stands for the unread. */
+export function ratesOf(list: readonly (Sightings | undefined)[]) {
   const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
   // Adds half an event, so that a list without events so far is not forecast to stay empty forever.
   const typical =
     (sum(looked.map(({ events }) => events)) + 0.5) /
     (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
-  return (seen) => {
+  return (seen: Sightings | undefined) => {
     // A batch that was not read to its end has events, but not the days that they belong to.
     const { events, days } = seen === undefined || seen.days === 0 ? { events: 0, days: 0 } : seen
     return (events + TYPICAL_EVENTS) / (days + TYPICAL_EVENTS / typical)
@@ -73,10 +68,7 @@ export interface BillRange {
 export const FEWEST_RUNS = 5
 const MOST_RUNS = 19
 
-/**
- * The range of a bill; null while too few runs of the pipeline had a forecast.
- * @param runs in the order of the journal
- */
+/** Null while too few runs of the pipeline had a forecast. @param runs in the order of the journal */
 export function billRange(
   expectedCredits: number,
   runs: Iterable<RunHistory>,

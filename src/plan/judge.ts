@@ -35,12 +35,8 @@ export interface Judgement {
   /** One sentence; no personal data. */
   readonly message: string
   readonly hint: string
-  /** The run that it is about, if any. */
   readonly runId: string | null
-  /**
-   * Since when, milliseconds since 1970 UTC: together with `id` and `pipeline` it identifies the problem as long as it
-   * lasts.
-   */
+  /** Milliseconds since 1970 UTC; with `id` and `pipeline` it identifies the problem as long as it lasts. */
   readonly since: number
 }
 
@@ -57,7 +53,6 @@ export interface JudgedPipeline {
   readonly coverage?: CoverageReport | null
   /** Lines in its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
-  /** Why its file could not be read. */
   readonly problem: string | null
   /** True if it should have run: it was named, or its file has a schedule. */
   readonly isExpected: boolean
@@ -88,17 +83,13 @@ export function runState(run: RunHistory, working: JudgingOptions['working']): R
   return isAnother ? 'killed' : 'running'
 }
 
-export interface PipelineRuns {
-  /** The last run that was more than a sample. */
-  readonly last: RunHistory | null
-  /** When the last run ended, in any way; null for never. */
-  readonly endedAt: number | null
-  /** When a run last ended with exit 0; null for never. */
-  readonly doneAt: number | null
-}
+export type PipelineRuns = Readonly<ReturnType<typeof runsOf>>
 
-/** The runs of a pipeline, without samples and searches by hand. */
-export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): PipelineRuns {
+/**
+ * The last run of a pipeline, without samples and searches by hand, when its last run ended, and when one last ended
+ * with exit 0; null for never.
+ */
+export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string) {
   const own = [...runs.values()].filter(
     ({ started, finished }) =>
       started.pipeline === pipeline &&
@@ -133,7 +124,6 @@ interface Facts extends JudgingOptions {
   readonly pipeline: JudgedPipeline
   readonly runs: PipelineRuns
   readonly coverage: CoverageReport | null
-  /** The command that runs the pipeline. */
   readonly again: string
 }
 
@@ -177,11 +167,7 @@ export function ranAt({ last, endedAt }: PipelineRuns): number {
 }
 
 /** The last due time without a run that began or ended since; null for none. */
-export function missingSince(
-  schedule: Schedule | null,
-  runs: PipelineRuns,
-  nowMs: number,
-): number | null {
+export function missingSince(schedule: Schedule | null, runs: PipelineRuns, nowMs: number) {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
   // A run that began since then and was killed did not miss its time.
   return due === null || ranAt(runs) >= due ? null : due

@@ -46,12 +46,7 @@ const PERSON_PAGE = /(?:^|\/)(?:in|pub)\/[^/?#]/i
 // The example lines of a new folder (config/init/organizations.csv).
 const PLACEHOLDER = /\breplace-me-\d+$/
 
-/**
- * Reads a list of organisations.
- * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
- * @param file name for messages
- * @throws ConfigError that names file and line, if a line is unusable or no organisation is left
- */
+/** @param bytes UTF-8, or UTF-16 with a mark @throws ConfigError that names file and line, or for an empty list */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
   const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
   const [first] = rows
@@ -131,10 +126,7 @@ function withoutEdges(text: string): string {
   return from < 0 ? '' : characters.slice(from, last + 1).join('')
 }
 
-/**
- * A cell without what spreadsheets and web pages leave at its ends: invisible characters, and the apostrophe that marks
- * text in Excel. Accents are normalised.
- */
+/** Without invisible characters at both ends, and Excel's apostrophe before text; accents are normalised. */
 function cleaned(cell: string): string {
   return withoutEdges(withoutEdges(cell).replace(/^'+(?=.)/, '')).normalize('NFC')
 }
@@ -146,21 +138,13 @@ export interface Row {
 
 const ONE_A_LINE = 'Write one organisation a line, or CSV with a header. Close every quote.'
 
-/**
- * The lines of a list that are not empty, including its header.
- * @param of what it lists, for messages
- * @param hint what to do if it cannot be read
- * @throws ConfigError that names the file
- */
+/** The lines that are not empty, with the header. @param of what it lists @throws ConfigError that names the file */
 export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
   refuseWorkbook(bytes, file)
   return parseRows(decodeText(bytes), file, of, hint, { delimiter: DELIMITERS, comment: '#' })
 }
 
-/**
- * The lines of a table with a header: one delimiter throughout, and no comments.
- * @throws ConfigError that names the file
- */
+/** The lines of a table with a header: one delimiter throughout, no comments. @throws ConfigError */
 export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] {
   const text = decodeTable(bytes)
   const lines = text.split(/\r\n?|\n/)
@@ -219,11 +203,6 @@ function parseRows(
   }
 }
 
-function withoutSecret(value: string): string {
-  const [start] = OTHER_FILE.exec(value) ?? []
-  return start === undefined || start === '=' ? value : `${start}\u2026`
-}
-
 /** A value with each invisible character shown by its code point, such as `<U+200B>`. */
 function shown(value: string): string {
   const visible = value.replaceAll(
@@ -239,11 +218,6 @@ function shown(value: string): string {
 // The service knows the slug of a company page. The last part of any other URL may mean anything.
 const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
 
-/** The part that all spellings of a company page have in common. */
-function nameOf({ by, value }: OrganizationRef): string {
-  return by === 'url' && COMPANY_PAGE.test(value) ? `page ${companySlug(value)}` : value
-}
-
 function collect(
   lines: readonly { reference: OrganizationRef | null; line: number }[],
   file: string,
@@ -256,9 +230,11 @@ function collect(
       continue
     }
     const { value } = reference
-    if (value.length > LONGEST_NAME || UNUSABLE.test(value) || OTHER_FILE.test(value)) {
+    const [start = ''] = OTHER_FILE.exec(value) ?? []
+    if (value.length > LONGEST_NAME || UNUSABLE.test(value) || start !== '') {
+      const isSecret = start !== '' && start !== '='
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${shown(withoutSecret(value).slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown(isSecret ? `${start}\u2026` : value.slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, formulas, shortened numbers, or signs such as , | and <, in UTF-8.',
         },
@@ -269,7 +245,9 @@ function collect(
         hint: 'Replace it with an organisation that you watch. Nothing was sent.',
       })
     }
-    const name = nameOf(reference)
+    // The part that all spellings of a company page have in common.
+    const isPage = reference.by === 'url' && COMPANY_PAGE.test(value)
+    const name = isPage ? `page ${companySlug(value)}` : value
     if (!seen.has(name)) seen.set(name, reference)
   }
   if (seen.size === 0) {

@@ -16,16 +16,6 @@ export interface Parcel {
   readonly events: number
 }
 
-export interface PackingChoices {
-  /**
-   * Requests that one batch takes, each with an equal share of its events: 2 if two event types are requested one by
-   * one.
-   */
-  readonly requests: number
-  /** Requests in parallel, 1 or more: the number of batches to read in parallel. */
-  readonly workers: number
-}
-
 // An empty request is free but takes its turn in the pace: avoiding it is worth a thousandth of a page.
 const REQUEST_COST = 0.001
 // The pages that cutting long batches may add, as a share of all pages.
@@ -35,16 +25,18 @@ export function pagesOf(batch: readonly Parcel[], requests: number): number {
   return requests * expectedPages(eventsOf(batch) / requests)
 }
 
-/** Packs organisations of one window into batches of at most 50, the most active first. */
+/**
+ * Packs organisations of one window into batches of at most 50, the most active first.
+ * @param requests of one batch, its events shared equally: 2 if two event types are requested one by one
+ * @param workers how many batches are read in parallel, 1 or more
+ */
 export function packParcels<P extends Parcel>(
   parcels: readonly P[],
-  { requests, workers }: PackingChoices,
-): P[][] {
+  { requests, workers }: { requests: number; workers: number },
+) {
   const sorted = parcels.toSorted((a, b) => b.events - a.events || a.index - b.index)
-  const packed = hotMixedCold(
-    sorted,
-    (events) => requests * (expectedPages(events / requests) + REQUEST_COST),
-  )
+  const cost = (events: number) => requests * (expectedPages(events / requests) + REQUEST_COST)
+  const packed = hotMixedCold(sorted, cost)
   const total = sum(packed.map((batch) => pagesOf(batch, requests)))
   let extra = Math.floor((MOST_EXTRA * total) / requests)
   // The pages of a batch are read one after another, so a batch longer than a worker's share is cut if that is cheap.
@@ -60,10 +52,7 @@ export function packParcels<P extends Parcel>(
  * Some batches of the most active, some of the quietest, and similar batches between them. It tries how many of each.
  * This finds what no cut of a sorted list does: an average batch that just fits its page.
  */
-function hotMixedCold<P extends Parcel>(
-  sorted: readonly P[],
-  cost: (events: number) => number,
-): P[][] {
+function hotMixedCold<P extends Parcel>(sorted: readonly P[], cost: (events: number) => number) {
   const count = Math.ceil(sorted.length / BATCH_ORGANIZATIONS)
   const batches = Array.from({ length: count }, (_, n) =>
     sorted.slice(n * BATCH_ORGANIZATIONS, (n + 1) * BATCH_ORGANIZATIONS),

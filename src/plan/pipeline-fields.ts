@@ -133,7 +133,8 @@ export const databaseSchema = z.strictObject({
   tables: z.array(text).min(1).optional().describe('The tables; absent: all tables for analysts.'),
 })
 
-/** The fields of pipelines of every kind. */
+const credits = z.int().min(10).optional()
+
 export const commonFields = {
   name: z
     .string()
@@ -149,12 +150,10 @@ export const commonFields = {
     .describe('The time zone of the schedule.'),
   limits: z
     .strictObject({
-      credits: z.int().min(10).optional().describe('Credits a run may spend; a page costs 10.'),
-      credits_per_month: z
-        .int()
-        .min(10)
-        .optional()
-        .describe('Credits all runs of the pipeline together may spend in a calendar month (UTC).'),
+      credits: credits.describe('Credits a run may spend; a page costs 10.'),
+      credits_per_month: credits.describe(
+        'Credits all runs of the pipeline together may spend in a calendar month (UTC).',
+      ),
       requests_per_second: z
         .number()
         .positive()

@@ -12,8 +12,7 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { meant } from '../support/nearest.ts'
 import { plainly } from '../support/schema-words.ts'
 import { lineOf } from '../support/yaml-lines.ts'
-import type { Schedule } from './due.ts'
-import { commonFields, text, type NotifySpec } from './pipeline-fields.ts'
+import { commonFields, text } from './pipeline-fields.ts'
 import { watchSchema } from './watch-lists.ts'
 
 /** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
@@ -28,7 +27,6 @@ const filterText = z
   .min(3, 'expected 3 characters or more: the service takes no shorter text')
   .optional()
 
-/** The shape of a pipeline file that reads job changes. */
 export const pipelineSchema = z.strictObject({
   ...commonFields,
   kind: z
@@ -69,7 +67,6 @@ export const pipelineSchema = z.strictObject({
     .describe('Lists of people or organisations whose changes go to watch_hits.'),
 })
 
-/** The shape of a pipeline file that asks another endpoint. */
 export const collectSchema = z.strictObject({
   ...commonFields,
   kind: z.literal('collect').describe('It asks an endpoint for each line of a list.'),
@@ -107,11 +104,7 @@ export const collectSchema = z.strictObject({
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 export type CollectSpec = z.infer<typeof collectSchema>
 
-/**
- * Parses the text of a pipeline file.
- * @param file name for messages
- * @throws ConfigError that names file, line and what is allowed, for all faults at once
- */
+/** @throws ConfigError that names file, line and what is allowed, for all faults at once */
 export function parsePipeline(written: string, file: string): PipelineSpec | CollectSpec {
   refuseLarge(written, file)
   const lines = new LineCounter()
@@ -120,10 +113,7 @@ export function parsePipeline(written: string, file: string): PipelineSpec | Col
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
-    throw new ConfigError(
-      `${file}:${line}: not valid YAML: ${SYNTAX[syntax.code] ?? syntax.message}`,
-      { hint: HINT },
-    )
+    throw notYaml(`${file}:${line}`, SYNTAX[syntax.code] ?? syntax.message)
   }
   const isCollect = isMap(document.contents) && document.get('kind') === 'collect'
   const schema = isCollect ? collectSchema : pipelineSchema
@@ -145,15 +135,10 @@ const SYNTAX: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'the line --- begins a second document; write each pipeline into its own file',
 }
 
-/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
-export interface ReadableParts {
-  readonly name: string | null
-  readonly schedule: Schedule | null
-  readonly notify: NotifySpec | null
-}
+export type ReadableParts = Readonly<ReturnType<typeof readableParts>>
 
-/** Reads the valid parts of a pipeline file, each on its own. Never throws. */
-export function readableParts(written: string): ReadableParts {
+/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
+export function readableParts(written: string) {
   const { name, schedule, timezone, notify } = commonFields
   let values: Readonly<Record<string, unknown>> = {}
   try {
@@ -182,17 +167,20 @@ const DEEPEST = 32
 
 function refuseLarge(written: string, file: string): void {
   if (written.length > LONGEST_FILE) {
-    throw new ConfigError(
-      `${file} is not a pipeline file: it is longer than ${LONGEST_FILE} characters`,
-    )
+    const what = `it is longer than ${LONGEST_FILE} characters`
+    throw new ConfigError(`${file} is not a pipeline file: ${what}`)
   }
   // Reads its tokens only, which needs no stack.
   const parser = new Parser()
   for (const token of new Lexer().lex(written)) {
     Array.from(parser.next(token))
     if (parser.stack.length <= DEEPEST) continue
-    throw new ConfigError(`${file}: not valid YAML: it is nested too deeply`, { hint: HINT })
+    throw notYaml(file, 'it is nested too deeply')
   }
+}
+
+function notYaml(place: string, why: string): ConfigError {
+  return new ConfigError(`${place}: not valid YAML: ${why}`, { hint: HINT })
 }
 
 // Resolving aliases throws for an alias without an anchor, and for a few that expand to millions of values.
@@ -200,7 +188,7 @@ function valuesOf(document: Document, file: string): unknown {
   try {
     return document.toJS() as unknown
   } catch (error) {
-    throw new ConfigError(`${file}: not valid YAML: ${messageOf(error)}`, { hint: HINT })
+    throw notYaml(file, messageOf(error))
   }
 }
 

@@ -29,7 +29,6 @@ export interface Question extends WindowQuestion {
   readonly concurrency?: number
 }
 
-/** The requests of a run, and their expected cost. */
 export interface Plan {
   /** The shortest window first. */
   readonly batches: readonly BatchRecord[]
@@ -48,7 +47,6 @@ const QUARANTINED_MS = 7 * DAY
 // The expected length of a window without an end: chosen, because most services of this kind know a few years.
 const ALL_DAYS = 3 * 365
 
-/** The parts of the history that a plan needs. */
 export type PlanHistory = Pick<
   History,
   'coverage' | 'filtered' | 'quarantined' | 'ids' | 'seen' | 'runs'

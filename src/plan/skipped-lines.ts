@@ -12,11 +12,7 @@ export interface SkippedLines {
 }
 
 /** @returns nothing where no line was skipped */
-export function skippedOf(
-  list: string,
-  lines: readonly number[],
-  used: number,
-): readonly SkippedLines[] {
+export function skippedOf(list: string, lines: readonly number[], used: number): SkippedLines[] {
   return lines.length === 0 ? [] : [{ list, lines, used }]
 }
 
@@ -35,14 +31,8 @@ export function skippedText({ list, lines }: SkippedLines): string {
 const MANY_LINES = 10
 const MANY_SHARE = 0.1
 
-/**
- * Finds a list that lost too many lines to be the intended one: 10 or more, and over a tenth of it.
- * @returns null for none, else a message such as `crm.csv: 12 lines skipped, without an id or URL: 3, 4; 9 lines are
- * left`
- */
-export function damageOf(
-  skipped: readonly SkippedLines[],
-): { readonly message: string; readonly hint: string } | null {
+/** A list that lost 10 lines or more, and over a tenth of it, is not the intended one; null for none. */
+export function damageOf(skipped: readonly SkippedLines[]) {
   const damaged = skipped.find(
     ({ lines: { length }, used }) => length >= MANY_LINES && length > MANY_SHARE * (length + used),
   )

@@ -10,7 +10,6 @@ import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
 import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
 import { text } from './pipeline-fields.ts'
 
-/** Every change in career_changes. */
 export const CHANGES = [
   'joined',
   'left',
@@ -62,7 +61,6 @@ export const watchSchema = z.array(watchListSchema).superRefine((lists, context)
 
 type Conditions = Pick<z.infer<typeof watchListSchema>, 'changes' | 'levels' | 'functions'>
 
-/** A list as a run writes it into the warehouse. */
 export interface WatchList extends Conditions {
   readonly name: string
   readonly entries: readonly WatchEntry[]
@@ -90,11 +88,7 @@ const LONGEST = 500
 const UNUSABLE = /[\p{Cc}\uFFFD]|^[=+#]/u
 const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}. Nothing was sent.`
 
-/**
- * Reads a list of people and ignores other columns.
- * @param file name for messages
- * @throws ConfigError that names file, line and column
- */
+/** Other columns are ignored. @throws ConfigError that names file, line and column */
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
   const heads = (header?.cells ?? []).map((head) => head.toLowerCase())
@@ -136,15 +130,12 @@ function refused(message: string): ConfigError {
 }
 
 // A page may be in the column of handles, and a handle in that of pages: a slash tells them apart.
-function asWritten(
-  kind: (typeof PERSON_COLUMNS)[number],
-  written: string,
-): Pick<WatchEntry, 'kind' | 'listedAs'> {
+function asWritten(kind: (typeof PERSON_COLUMNS)[number], written: string) {
   if (kind === 'name') return { kind, listedAs: written.normalize('NFKC') }
   if (kind === 'profile_id') return { kind, listedAs: written }
   return written.includes('/')
-    ? { kind: 'url', listedAs: written }
-    : { kind: 'handle', listedAs: written.replace(/^@/, '') }
+    ? ({ kind: 'url', listedAs: written } as const)
+    : ({ kind: 'handle', listedAs: written.replace(/^@/, '') } as const)
 }
 
 export function watchedOrganizations({ organizations }: OrganizationList): WatchEntry[] {

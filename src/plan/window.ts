@@ -7,7 +7,6 @@ import { DAY, HOUR } from '../support/units.ts'
 /** A window: whole days of detection time (1 to 365), or everything. */
 export type Window = number | 'all'
 
-/** The part of a question that says how far back to ask for events. */
 export interface WindowQuestion {
   readonly eventTypes: readonly EventType[]
   readonly window: Window | 'since-last'
@@ -43,13 +42,10 @@ export function neededWindow(
   return days > LONGEST_WINDOW_DAYS ? 'all' : days
 }
 
-function startFor(
-  question: WindowQuestion,
-  intervals: readonly CoveredInterval[],
-  nowMs: number,
-): number {
+function startFor(question: WindowQuestion, intervals: readonly CoveredInterval[], nowMs: number) {
   const { window, overlapHours, isAfterLoss } = question
-  const from = wantedFrom(question, nowMs)
+  const wanted = window === 'since-last' ? question.initialWindow : window
+  const from = wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
   // For since-last: the end of the oldest unbroken interval, so that a gap after it is closed as well. For a window
   // that begins at `from`: the end of the interval that covers its beginning.
   const reached =
@@ -58,11 +54,6 @@ function startFor(
       : intervals.find((one) => startOf(one) <= from && one.to > from)
   // Nothing that lies ahead was read, so the overlap is still requested.
   return reached === undefined ? from : Math.min(reached.to, nowMs) - overlapHours * HOUR
-}
-
-function wantedFrom({ window, initialWindow }: WindowQuestion, nowMs: number): number {
-  const wanted = window === 'since-last' ? initialWindow : window
-  return wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
 }
 
 /** Since when all answers were empty; for an organisation without any event, as far back as it was ever requested. */
@@ -85,14 +76,10 @@ function unconfirmedStart(
 }
 
 /**
- * The covered time of one event type, whatever other types were requested with it. Otherwise an old answer for `joined`
- * alone would leave a gap forever, although all three types were read since. Oldest first; adjacent intervals are
- * joined.
+ * The covered time of one event type, whatever was requested with it: an old answer for `joined` alone would
+ * leave a gap forever. Oldest first; adjacent intervals are joined.
  */
-export function coverageOf(
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-): CoveredInterval[] {
+export function coverageOf(type: EventType, coverage: readonly CoveredInterval[]) {
   return coverage
     .filter(({ eventTypes }) => eventTypes.includes(type))
     .map(({ from, to }) => ({ eventTypes: [type], from, to }))

@@ -57,7 +57,6 @@ export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, 
   return found
 }
 
-/** The content of `current/` according to its record; null where there is none. */
 export async function readCurrentRecord(store: ObjectStore) {
   const stored = await store.get(RECORD_KEY)
   const text = Buffer.from(stored?.bytes ?? []).toString()
@@ -68,9 +67,8 @@ export async function readCurrentRecord(store: ObjectStore) {
 }
 
 /**
- * Makes `current/` show a snapshot: copies missing files, removes outdated ones, then records the state of `current/`
- * and the Delta logs.
- * @param syncLogs brings the logs up to date; takes what the record says of them, returns what they show then
+ * Copies missing files, removes outdated ones, then records the state of `current/` and the Delta logs.
+ * @param syncLogs takes what the record says of the logs, returns what they show then
  * @param again copies every file, whatever is there
  */
 export async function updateCurrent(

@@ -28,24 +28,19 @@ const actionSchema = z.object({
   commitInfo: z.looseObject({}).optional(),
   protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int() }).optional(),
   metaData: z.looseObject({ id: z.string(), createdTime: z.int().optional() }).optional(),
-  /** The progress of an application. */
   txn: z
     .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
     .optional(),
-  /** A file that no longer belongs to the table. */
   remove: z.looseObject({ path: z.string(), deletionTimestamp: z.int().optional() }).optional(),
-  /** A file that belongs to the table from now on; `stats` is JSON. */
   add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
 })
 
-/** One line: one of its fields is there. */
 export type Action = z.infer<typeof actionSchema>
 
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
 }
 
-/** Reads actions from their lines. `where` names them in the message. */
 export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {
@@ -60,7 +55,6 @@ export function parseActions(text: string, where: string): Action[] {
 }
 
 const padded = (version: number) => String(version).padStart(20, '0')
-/** The folder of a table's data files; ends in a slash. */
 const tableFolder = (table: string) => `tables/${table}/`
 export const logFolder = (table: string) => `${tableFolder(table)}_delta_log/`
 export const commitKey = (table: string, version: number) =>
@@ -113,16 +107,11 @@ export interface LogState {
 
 export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
-/** The sequence number of the snapshot that a log shows; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
 
-export function applyActions(
-  state: LogState,
-  version: number,
-  actions: readonly Action[],
-): LogState {
+export function applyActions(state: LogState, version: number, actions: readonly Action[]) {
   const files = new Map(state.files)
   const tombstones = new Map(state.tombstones)
   let { protocol, metaData, txn } = state
@@ -148,26 +137,15 @@ export interface LogSource extends ObjectSource {
   readonly warehouse: Warehouse
 }
 
-/**
- * Reads a table's log; its state is {@link emptyLog} when there is none.
- * @param listed its keys; listed here unless given
- * @returns also the version of the newest checkpoint, null when there is none
- * @throws DamagedLogError for a log that cannot be continued: a version is lost or unreadable, or another engine or
- * Jobtide 0.12 needs more protocol features than Jobtide knows
- */
-export async function readStoredLog(
-  source: LogSource,
-  table: string,
-  listed?: readonly string[],
-): Promise<{ state: LogState; checkpoint: number | null; keys: readonly string[] }> {
+/** @param listed its keys; listed here unless given @throws DamagedLogError for a log that cannot be continued */
+export async function readStoredLog(source: LogSource, table: string, listed?: readonly string[]) {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)
   const checkpoint = checkpoints.at(-1) ?? null
   let state = emptyLog
-  if (checkpoint !== null) {
+  if (checkpoint !== null)
     state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
-  }
   while (state.version < (commits.at(-1) ?? -1)) {
     const next = state.version + 1
     const key = commitKey(table, next)
@@ -277,11 +255,9 @@ const CHECKPOINT_EVERY = 10
 const MOST_ATTEMPTS = 10
 
 /**
- * Adds one commit to the log of every table that does not match the manifest, unless the log shows a later snapshot.
- * Changes of other engines to a log are undone, and a log that cannot be continued begins again, because the manifest
- * has all its content. The log of a table that is no longer published stays as it is. Repeatable, and safe while
- * another publisher runs.
- * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
+ * Adds one commit to each log that does not match the manifest, unless it shows a later snapshot. Changes of other
+ * engines are undone, and a log that cannot be continued begins again: the manifest has all its content. Repeatable,
+ * and safe while another publisher runs. @throws PublishError when a column has no type in the protocol
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
   const { manifest, known = {}, listed, signal } = options
@@ -330,11 +306,7 @@ async function syncLog(
 }
 
 /** Writes the next version of a log if one is needed. @returns the new state; null if another publisher was first */
-async function commit(
-  options: SyncOptions,
-  table: ManifestTable,
-  state: LogState,
-): Promise<LogState | null> {
+async function commit(options: SyncOptions, table: ManifestTable, state: LogState) {
   const { store, manifest, logger } = options
   if (sequenceOf(state) > manifest.sequence) {
     // A later publisher was here while this one was slow. Not so when the pointer, which moves before a log does, names this
@@ -351,10 +323,7 @@ async function commit(
   return applyActions(state, version, actions)
 }
 
-/**
- * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint. A store that keeps versions of
- * objects keeps those. No other process reads or writes the logs meanwhile.
- */
+/** Removes every version of the logs but the newest, which then stands in a checkpoint. No other process uses them. */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   await syncDeltaLogs(options)
   for (const { name } of options.manifest.tables) {
@@ -368,25 +337,20 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   }
 }
 
-/** The state of a table in its Delta log. */
 function hashOf({ files, schema, grain }: ManifestTable): string {
   return sha256Hex(
     stableJson({ files: files.map(({ key, bytes, rows }) => [key, bytes, rows]), schema, grain }),
   )
 }
 
-/**
- * The actions of the next commit, in the order of their lines; null when the log shows this table as it is. The same facts give
- * the same actions, so that two publishers of one snapshot write the same bytes.
- */
-export function planCommit(
-  state: LogState,
-  manifest: Manifest,
-  table: ManifestTable,
-): Action[] | null {
+/** The next commit; null if the log shows this table. Two publishers of one snapshot write the same bytes. */
+export function planCommit(state: LogState, manifest: Manifest, table: ManifestTable) {
   const at = Date.parse(manifest.created_at)
   const metaData = {
-    id: state.metaData?.id ?? tableId(table.name, manifest.snapshot_id),
+    // A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
+    id:
+      state.metaData?.id ??
+      sha256Hex(`delta ${table.name} ${manifest.snapshot_id}`).replace(UUID, '$1-$2-$3-$4-$5'),
     name: table.name,
     description: table.grain,
     format: { provider: 'parquet', options: {} },
@@ -415,16 +379,9 @@ export function planCommit(
   return [{ commitInfo }, { txn }, ...changes]
 }
 
-// A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
-function tableId(table: string, snapshotId: string): string {
-  const hash = sha256Hex(Buffer.from(`delta ${table} ${snapshotId}`))
-  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
-}
+const UUID = /^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/
 
-/**
- * Removes files that the log has but the manifest has not; adds those that it lacks, or that it lists with another size
- * or count of rows.
- */
+/** Removes files that the manifest lacks; adds those that the log lacks, or has with another size or count of rows. */
 function fileActions({ files }: LogState, table: ManifestTable, at: number): Action[] {
   // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
   const pathOf = ({ key }: ManifestFile) => key.slice(tableFolder(table.name).length)
@@ -469,10 +426,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   'TIMESTAMP WITH TIME ZONE': 'timestamp',
 }
 
-/**
- * The `schemaString` of a table. Every column is nullable: the protocol cannot add one that is not.
- * @throws PublishError for a column whose type the Delta protocol does not have
- */
+/** Every column is nullable: the protocol cannot add one that is not. @throws PublishError for an unknown type */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {
   const fields = table.schema.map(({ name, type, comment }) => {
     const word = deltaType(type)

@@ -11,16 +11,13 @@ export class PublishError extends JobtideError {
     super(EXIT.publishFailed, message, details)
   }
 
-  /** This error with one more sentence in its hint. */
   hinting(more: string): PublishError {
     const { message, hint, context, cause } = this
     return new PublishError(message, { hint: hint ? `${hint} ${more}` : more, context, cause })
   }
 }
 
-/**
- * A publish that later runs cannot fix: the operator has to decide, or to use another version. Nothing was uploaded.
- */
+/** Later runs cannot fix it: the operator decides, or uses another version. Nothing was uploaded. */
 export class RefusedError extends PublishError {}
 
 /** Has a format that this version does not know: nothing was changed, and the version that wrote it still works. */

@@ -36,12 +36,10 @@ import type { Step } from './scratch.ts'
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000
 
-/** The partition of a table that is not split. */
 const WHOLE_TABLE = 'all'
 // Hive's word for null in a partition: every engine that reads such paths knows it.
 const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** A file in the scratch folder to be moved to the store. */
 export interface ScratchFile {
   readonly key: string
   readonly path: string
@@ -53,7 +51,6 @@ export interface ExportOptions {
   readonly warehouse: Warehouse
   /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
-  /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
@@ -75,10 +72,8 @@ export interface PublishStep extends Step {
 }
 
 /**
- * Exports every table, in the transaction that is open.
  * @param before the snapshot that readers see, where its files are kept
  * @param sizes the objects of the store below `tables/`: key → bytes
- * @param versions that write now
  * @returns the tables as a manifest has them, and which of their files are not in the store
  */
 export async function exportTables(
@@ -246,10 +241,7 @@ interface CopyResult {
   readonly column_statistics: MapEntries<MapEntries<string>>
 }
 
-/**
- * Writes rows to `path`, in the order of their key. No rows give a file without rows, so that its columns can be read.
- * @param source its `from` is SQL after `select <columns>`
- */
+/** Writes rows to `path`, in the order of their key. @param source its `from` is SQL after `select <columns>` */
 export async function writeParquet(
   warehouse: Warehouse,
   source: {
@@ -312,13 +304,11 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 type PublishedColumn = ManifestTable['schema'][number]
 
-/** The columns of a published table, with their permanent ids. */
 export type PublishedColumns = ReturnType<typeof publishedColumns>
 
 /**
- * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
- * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
- *   cannot hold exactly, or whose name is not plain
+ * The columns that go into snapshots. Known names keep their field ids; new ones get the next.
+ * @throws PublishError when the table, or a column it is sorted by, is missing, or Parquet cannot hold one exactly
  */
 export function publishedColumns(
   of: ReadonlyMap<string, readonly StoredColumn[]>,
@@ -359,7 +349,6 @@ export function publishedColumns(
   return { columns, lastFieldId }
 }
 
-/** Columns as a select lists them; SQL. */
 export function listOfColumns(columns: readonly PublishedColumn[]): string {
   return columns.map(({ name }) => quoteIdentifier(name)).join(', ')
 }

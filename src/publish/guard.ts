@@ -6,6 +6,7 @@
 
 import { isoInstant } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { MINUTE } from '../support/units.ts'
 import { PublishError, RefusedError } from './errors.ts'
@@ -30,7 +31,6 @@ export interface LossChoices {
 /** With `lists`: the MACs of the suppression list here and of those before it. */
 type Choices = LossChoices & { readonly lists: readonly string[] }
 
-/** The inputs of a snapshot, as far as they are known before anything is loaded. */
 type Source = Pick<StoredManifest, 'journal_id' | 'not_kept'>
 
 /** What to do about a journal that is an older copy, such as a data directory from a backup, or of the machine before a move. */
@@ -39,12 +39,10 @@ export const NEWER_BACK =
 export const BOUGHT_AGAIN = 'What the older journal lacks is bought again, and no budget counts it.'
 
 /**
- * Reads what a destination shows before a run buys, and refuses one that is fed from another journal or a newer copy of
- * this one, or knows of more erased people: a run that cannot publish spends nothing. Opening it has already shown that
- * it can be written.
- * @param credits charged or in doubt, of all runs of the journal here. The ledger of a journal only grows, so a journal
- * with fewer credits than the snapshot is an older copy, whose run would buy again what the newer one has
- * @throws PublishError also when pointer or manifest is missing, changed or not Jobtide's
+ * Refuses, before a run buys, a destination fed from another journal or a newer copy of this one, or that knows of
+ * more erased people: a run that cannot publish spends nothing.
+ * @param credits charged or in doubt, of all runs of the journal here. A ledger only grows, so with fewer credits than
+ * the snapshot it is an older copy, whose run would buy again what the newer one has
  */
 export async function checkDestination(
   store: ObjectStore,
@@ -65,7 +63,6 @@ export async function checkDestination(
   )
 }
 
-/** Refuses a snapshot in place of the one that readers see. */
 export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices: Choices): void {
   const { destination } = now
   if (canReplace(before, now, destination, choices)) return
@@ -80,8 +77,8 @@ export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices:
 }
 
 /**
- * Refuses another journal or an older suppression list, whatever they hold. Returns whether fewer rows are accepted,
- * because an operator who adopts a destination has seen the counts of both sides.
+ * Refuses another journal or an older suppression list, whatever they hold. Returns whether fewer rows are
+ * accepted: an operator who adopts a destination has seen the counts of both sides.
  */
 function canReplace(
   before: StoredManifest,
@@ -89,16 +86,28 @@ function canReplace(
   destination: string,
   { adoptDestination = false, acceptShrink = false, lists }: Choices,
 ): boolean {
-  const isAnother = isOfAnotherJournal(before, now)
-  if (isAnother && !adoptDestination) throw anotherJournal(before, now, destination)
+  const isAnother = before.journal_id !== now.journal_id
+  if (isAnother && !adoptDestination) {
+    const made = 'tables' in now ? now : null
+    // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
+    const advice =
+      made?.credits.total === 0 && made.coverage.organizations === 0
+        ? 'A restored warehouse has no journal: to continue there, publish once with --adopt-destination.'
+        : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
+    throw refusal(
+      before,
+      destination,
+      `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
+      `${keptText(before)} ${advice}`,
+    )
+  }
   // A list includes all earlier ones. The operator sees only numbers, and the list of an older backup would let people
   // come back, so no option accepts it.
   const [was, is] = [before.not_kept, now.not_kept]
   const isLater = was.list === null || lists.includes(was.list) || adoptDestination
   const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
-  if (isLater && is.people >= was.people && since(is) >= since(was)) {
+  if (isLater && is.people >= was.people && since(is) >= since(was))
     return acceptShrink || isAnother
-  }
   const erased = ({ people, events_before: day }: NotKept) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   throw refusal(
@@ -109,31 +118,8 @@ function canReplace(
   )
 }
 
-export function isOfAnotherJournal(before: Source, now: Source): boolean {
-  return before.journal_id !== now.journal_id
-}
-
-function anotherJournal(before: StoredManifest, now: Source | StoredManifest, destination: string) {
-  const made = 'tables' in now ? now : null
-  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
-  const advice =
-    made?.credits.total === 0 && made.coverage.organizations === 0
-      ? 'A restored warehouse has no journal: to continue there, publish once with --adopt-destination.'
-      : 'Check that this is the right data directory, and that its volume is mounted. If it should replace the other, publish once with --adopt-destination. Otherwise name another destination with --snapshot-to.'
-  return refusal(
-    before,
-    destination,
-    `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
-    `${keptText(before)} ${advice}`,
-  )
-}
-
-function refusal(
-  { snapshot_id }: StoredManifest,
-  destination: string,
-  what: string,
-  hint: string,
-): RefusedError {
+function refusal(before: StoredManifest, destination: string, what: string, hint: string) {
+  const { snapshot_id } = before
   return new RefusedError(what, { hint, context: { destination, snapshot_id } })
 }
 
@@ -156,7 +142,6 @@ const FEW_ROWS = 20
 /** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
 const AHEAD_MS = 5 * MINUTE
 
-/** The losses of a snapshot against the one before; one phrase each. */
 function lossesOf(before: StoredManifest, now: Manifest): string[] {
   const losses: string[] = []
   const lose = (what: string, was: number | string, is: number | string | null) =>
@@ -172,9 +157,8 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
     if (isLost) lose(`rows of ${name}`, rows, left)
   }
   const [was, is] = [before.coverage, now.coverage]
-  if (isFarLess(is.organizations, was.organizations)) {
+  if (isFarLess(is.organizations, was.organizations))
     lose('organisations covered', was.organizations, is.organizations)
-  }
   const [to, end] = [was.covered_to.max, is.covered_to.max]
   // Coverage up to a time in the future was reported by clocks that were ahead, and is void.
   const canBe = to !== null && Date.parse(to) <= Date.parse(now.created_at) + AHEAD_MS
@@ -182,11 +166,7 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   return losses
 }
 
-/**
- * Refuses a snapshot without tables or columns that readers have, or with a column of another type. If another version
- * wrote the snapshot, the change is an upgrade and only a warning: CHANGELOG.md names what it renamed.
- * @throws PublishError
- */
+/** Another version's removed columns and changed types are an upgrade: a warning only. @throws PublishError */
 export function refuseSchemaChange(
   before: StoredManifest,
   now: Manifest,
@@ -223,10 +203,7 @@ export function refuseSchemaChange(
 }
 
 /** Changes that break readers. New tables and columns do not count. */
-function incompatibilities(
-  before: readonly ManifestTable[],
-  now: readonly ManifestTable[],
-): string[] {
+function incompatibilities(before: readonly ManifestTable[], now: readonly ManifestTable[]) {
   return before.flatMap(({ name, schema, rows }) => {
     const current = now.find((table) => table.name === name)
     // Without rows it belongs to an endpoint that was never asked.
@@ -244,7 +221,6 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-/** The first few, and how many more there are. */
 export function firstOf(all: readonly string[], most: number): string {
   const more = all.length > most ? `; and ${all.length - most} more` : ''
   return all.slice(0, most).join('; ') + more
@@ -257,8 +233,8 @@ function keptText({ snapshot_id: id }: StoredManifest): string {
 function countsText({ tables, coverage }: StoredManifest): string {
   const { rows } = totalsOf({ tables })
   const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
-  const { organizations } = coverage
-  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+  const covered = countText(coverage.organizations, 'organisation')
+  return `${shown(rows)} rows (${shown(events)} of them events), ${covered} covered`
 }
 
 function journalText({ journal_id: id }: Source): string {
@@ -267,5 +243,5 @@ function journalText({ journal_id: id }: Source): string {
 }
 
 function shown(value: number | string | null): string {
-  return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? 'nothing')
+  return typeof value === 'number' ? numberText(value) : (value ?? 'nothing')
 }

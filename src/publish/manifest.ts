@@ -10,12 +10,7 @@ import { sum } from '../support/numbers.ts'
 import { plainly } from '../support/schema-words.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { NewerFormatError, PublishError } from './errors.ts'
-import {
-  isPlainKey,
-  type ObjectStore,
-  type ObjectVersion,
-  type StoredObject,
-} from './store/object-store.ts'
+import { isPlainKey, type ObjectStore, type StoredObject } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
@@ -24,7 +19,6 @@ export const FORMAT_VERSION = 5
 /** The oldest format whose record of a destination's content is still read. */
 const OLDEST_FORMAT = 3
 
-/** The form of Jobtide's names of tables and columns. */
 export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -32,18 +26,27 @@ const nameSchema = z.string().regex(PLAIN_NAME)
 const snapshotIdSchema = z.string().regex(/^[0-9A-Z]{26}$/)
 const instantSchema = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
+const count = z.int().nonnegative()
+
 export const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
-  rows: z.int().nonnegative(),
-  bytes: z.int().nonnegative(),
+  rows: count,
+  bytes: count,
   sha256: sha256Schema,
   /** Smallest and largest value by column, as text; a column of nulls has none. */
   min: z.record(z.string(), z.string()),
   max: z.record(z.string(), z.string()),
   /** Nulls by column; columns without any are left out. */
   nulls: z.record(z.string(), z.int().positive()),
+})
+
+const columnSchema = z.object({
+  name: nameSchema,
+  type: z.string(),
+  field_id: z.int().positive(),
+  comment: z.string().nullable(),
 })
 
 const tableSchema = z
@@ -53,30 +56,14 @@ const tableSchema = z
     key: z.array(z.string()),
     /** Files hold one calendar year (UTC) of this column; null for a table in one file. */
     partition_by: z.object({ column: z.string(), unit: z.literal('year') }).nullable(),
-    schema: z.array(
-      z.object({
-        name: nameSchema,
-        type: z.string(),
-        field_id: z.int().positive(),
-        comment: z.string().nullable(),
-      }),
-    ),
+    schema: z.array(columnSchema),
     /** The highest field id ever given in this table. */
-    last_field_id: z.int().nonnegative(),
-    rows: z.int().nonnegative(),
-    bytes: z.int().nonnegative(),
+    last_field_id: count,
+    rows: count,
+    bytes: count,
+    /** The fingerprint is of rows that Spark wrote, in any order. Null for DuckDB: the same rows give the same bytes. */
     partitions: z
-      .array(
-        z.object({
-          name: z.string(),
-          rows: z.int().nonnegative(),
-          /**
-           * For rows that Spark wrote: independent of their order. Null for DuckDB, where the same rows give the same
-           * bytes.
-           */
-          fingerprint: z.string().nullable(),
-        }),
-      )
+      .array(z.object({ name: z.string(), rows: count, fingerprint: z.string().nullable() }))
       .min(1),
     /** One for each partition; several where Spark wrote them. */
     files: z.array(fileSchema).min(1),
@@ -93,9 +80,9 @@ const tableSchema = z
 const edgesSchema = z.object({ min: z.string().nullable(), max: z.string().nullable() })
 const coverageSchema = z.object({
   /** Organisations with anything covered. */
-  organizations: z.int().nonnegative(),
+  organizations: count,
   /** Unbroken intervals; more than one for an organisation and its event types means a gap. */
-  intervals: z.int().nonnegative(),
+  intervals: count,
   /** Over the organisations: where coverage starts. Null: from the beginning, or nothing is covered. */
   covered_from: edgesSchema,
   /** Over the organisations: where coverage ends. Null: nothing is covered. */
@@ -105,14 +92,13 @@ const coverageSchema = z.object({
 })
 
 const notKeptSchema = z.object({
-  people: z.int().nonnegative(),
+  people: count,
   /** ISO 8601; null: events of any age are kept. */
   events_before: z.string().nullable(),
   /** The MAC of the suppression list, which does not name people; null where there is none. */
   list: z.string().nullable().default(null),
 })
 
-/** The fields of a manifest of any format. */
 const commonFields = {
   snapshot_id: snapshotIdSchema,
   /** 1 for the first snapshot of a destination, then 2, 3, … */
@@ -127,10 +113,10 @@ const commonFields = {
   /** Erasures by then: how many people, and events from before a day. */
   not_kept: notKeptSchema,
   /** Bytes of data files that the snapshot before did not have. */
-  new_bytes: z.int().nonnegative(),
+  new_bytes: count,
   coverage: coverageSchema,
   /** Credits in the ledger, those in doubt included. */
-  credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
+  credits: z.object({ total: count, of_run: z.int().nonnegative() }),
 }
 
 const manifestSchema = z.object({
@@ -143,9 +129,7 @@ const manifestSchema = z.object({
   spark: z.object({ version: z.string() }).optional(),
   tables: z.array(tableSchema),
   /** Checks of the build whose tables these are; all passed. Null if no build checked it. */
-  checks: z
-    .object({ build_id: z.string(), passed: z.int().nonnegative(), checked_at: z.string() })
-    .nullable(),
+  checks: z.object({ build_id: z.string(), passed: count, checked_at: z.string() }).nullable(),
 })
 
 const objectSchema = z
@@ -160,8 +144,8 @@ const outlineSchema = z.object({
     z
       .object({
         name: nameSchema,
-        rows: z.int().nonnegative(),
-        bytes: z.int().nonnegative(),
+        rows: count,
+        bytes: count,
         files: z.array(objectSchema),
         /** Jobtide 0.12 wrote them. */
         deletion_vector: objectSchema.nullable().default(null),
@@ -206,10 +190,8 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-/** An object that a manifest names. */
 export type NamedObject = Readonly<z.infer<typeof objectSchema>>
 
-/** Every object that the tables of a snapshot are made of. */
 export function objectsOf({ tables }: Pick<StoredManifest, 'tables'>): NamedObject[] {
   return tables.flatMap<NamedObject>(({ files }) => files)
 }
@@ -230,7 +212,6 @@ export function snapshotKeys(snapshotId: string): { manifest: string; views: str
   return { manifest: `${folder}/manifest.json`, views: `${folder}/views.sql` }
 }
 
-/** The pointer to a manifest whose stored text is `manifestText`. */
 export function pointerTo(snapshotId: string, manifestText: string): Pointer {
   return {
     snapshot_id: snapshotId,
@@ -338,7 +319,6 @@ const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
-/** The meaning of a key; null when Jobtide does not name objects like that. */
 export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table } as const
@@ -348,12 +328,8 @@ export function knownKey(key: string) {
   return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId } as const
 }
 
-export interface CurrentSnapshot {
-  readonly pointer: Pointer
-  readonly version: ObjectVersion
-  /** Perhaps one of an older format. */
-  readonly manifest: StoredManifest
-}
+/** Its manifest may be of an older format. */
+export type CurrentSnapshot = NonNullable<Awaited<ReturnType<typeof readCurrent>>>
 
 /** Reads `latest.json` alone; null when nothing was published yet. @throws PublishError when it is not Jobtide's */
 export async function readPointer(store: ObjectStore) {
@@ -362,11 +338,8 @@ export async function readPointer(store: ObjectStore) {
   return { pointer: parsePointer(stored.bytes, store.urlOf(POINTER_KEY)), version: stored.version }
 }
 
-/**
- * Reads the snapshot that `latest.json` points to; null when nothing was published yet.
- * @throws PublishError when pointer or manifest is missing, changed or not Jobtide's
- */
-export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
+/** The snapshot that `latest.json` names; null for none. @throws PublishError when part of it is missing or changed */
+export async function readCurrent(store: ObjectStore) {
   const found = await readPointer(store)
   if (found === null) return null
   const { manifest_key: key, manifest_sha256: sha256 } = found.pointer
@@ -376,29 +349,22 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
     const what = `${POINTER_KEY} points to ${where}, which is missing`
     throw new PublishError(what, { hint: BEGIN_AGAIN })
   }
-  if (sha256Hex(stored.bytes) !== sha256) {
+  if (sha256Hex(stored.bytes) !== sha256)
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
-  }
-  if (lastCurrent?.sha256 !== sha256) {
+  if (lastCurrent?.sha256 !== sha256)
     lastCurrent = { sha256, manifest: parseManifest(stored.bytes, where) }
-  }
   return { ...found, manifest: lastCurrent.manifest }
 }
 
 /** The last one read: a publish asks three times, and each parse takes 20 ms. */
 let lastCurrent: { readonly sha256: string; readonly manifest: StoredManifest } | undefined
 
-/** The ids of the snapshots that have a manifest among these objects, oldest first. */
 export function snapshotIds(objects: readonly StoredObject[]): string[] {
   const known = objects.map(({ key }) => knownKey(key))
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
-/**
- * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. Garbage collection may have deleted some.
- * @param parse reads it whole or in outline
- * @param onWrong takes the fault of a file that is not the manifest of its snapshot. Default: it is thrown
- */
+/** Of snapshots that are there, by id. @param onWrong takes a file that is not a manifest. Default: it is thrown */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id' | 'previous'>>(
   store: ObjectStore,
   ids: readonly string[],
@@ -441,7 +407,6 @@ export function changedManifests(
   })
 }
 
-/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
   const found = await readManifests(store, ids, parseManifest)

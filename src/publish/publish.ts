@@ -13,13 +13,7 @@ import { updateCurrent } from './current.ts'
 import { syncDeltaLogs } from './delta.ts'
 import { PublishError } from './errors.ts'
 import { exportTables, type ExportOptions, type ScratchFile } from './export.ts'
-import {
-  isEmpty,
-  isOfAnotherJournal,
-  assertNoDataLoss,
-  refuseSchemaChange,
-  type LossChoices,
-} from './guard.ts'
+import { assertNoDataLoss, isEmpty, refuseSchemaChange, type LossChoices } from './guard.ts'
 import {
   FORMAT_VERSION,
   POINTER_KEY,
@@ -54,12 +48,10 @@ export interface PublishOptions extends ExportOptions, PublishChoices {
     /** The snapshot that they go on from; another one in its place is not replaced. */
     readonly current: CurrentSnapshot | null
     readonly spark: Manifest['spark']
-    /** Checks that passed there. */
     readonly checks: number
   }
   readonly store: ObjectStore
   readonly clock: Clock
-  /** The run that publishes; null for a publish outside a run. */
   readonly runId: string | null
   /** The journal that the warehouse is made from, a ULID. */
   readonly journalId: string
@@ -85,16 +77,14 @@ export interface PublishReport extends SnapshotTotals {
   readonly unchanged: boolean
   /** The format of the snapshot before, where that is an older one: a whole new snapshot took its place. */
   readonly replacedFormat: number | null
-  /** Files that the snapshot before did not have. */
   readonly newFiles: number
   readonly newBytes: number
   readonly destination: string
 }
 
 /**
- * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
- * @throws PublishError when the store refuses, a table cannot be published, readers could be hurt by a change of columns, or
- *   another publisher was first
+ * The warehouse may be open for reading only; it must not be in a transaction.
+ * @throws PublishError when the store, a type, a change of columns or another publisher refuses it
  * @throws RefusedError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
  */
@@ -113,7 +103,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     exportSnapshot(options, current, sizes),
   )
   const nothingNew = { unchanged: true, newFiles: 0, newBytes: 0, destination }
-  if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
+  if (isEmpty(manifest) && before?.journal_id !== manifest.journal_id) {
     // An empty snapshot would suggest to readers that nothing ever happened.
     const seen = { snapshotId: before?.snapshot_id ?? null, replacedFormat: null }
     return { ...totalsOf({ tables: [] }), ...nothingNew, ...seen, nothingRead: true }
@@ -150,7 +140,6 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   return report
 }
 
-/** The objects below `tables/`: key → bytes. */
 async function sizesOfTables(store: ObjectStore): Promise<Map<string, number>> {
   return new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
 }
@@ -163,7 +152,10 @@ async function exportSnapshot(
 ) {
   const { warehouse, runId, clock, snapshotId, made, version } = options
   const checks = await readChecks(warehouse)
-  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
+  type Ledger = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
+  const [ledger] = await warehouse.all<Ledger>(LEDGER_SQL, [runId])
+  if (ledger === undefined) throw new Error('an aggregate has one row')
+  const { credits, duckdb, ...coverage } = ledger
   const versions = { jobtide: version, duckdb }
   const before = current !== null && isOfThisFormat(current.manifest) ? current.manifest : null
   const { tables, files } = await exportTables(options, before, sizes, versions)
@@ -217,15 +209,6 @@ const LEDGER_SQL = `
     version() as duckdb
   from summary`
 
-/** Reads coverage, credits and the engine's version in the transaction that is open. */
-async function readLedger(warehouse: Warehouse, runId: string | null) {
-  type Row = Manifest['coverage'] & Pick<Manifest, 'credits'> & { readonly duckdb: string }
-  const [row] = await warehouse.all<Row>(LEDGER_SQL, [runId])
-  if (row === undefined) throw new Error('an aggregate has one row')
-  const { credits, duckdb, ...coverage } = row
-  return { coverage, credits, duckdb }
-}
-
 const CHECKS_SQL = `
   select max(build_id) as build_id, cast(count(*) as double) as passed, ${instant('max(checked_at)')} as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
@@ -235,10 +218,7 @@ const CHECKS_SQL = `
 
 const NOTHING_PUBLISHED = 'Nothing was published. Readers see what they saw.'
 
-/**
- * The last build's report about its tables; null when nothing was ever built.
- * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
- */
+/** The last build's report; null for no build. @throws JobtideError with exit code 6 when a check failed */
 export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks']> {
   type Row = NonNullable<Manifest['checks']> & {
     readonly failed: string | null
@@ -265,10 +245,8 @@ export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks
 
 const AT_ONCE = 4
 
-async function putFiles(
-  { store, signal, logger, onProgress }: PublishOptions,
-  files: readonly ScratchFile[],
-): Promise<void> {
+async function putFiles(options: PublishOptions, files: readonly ScratchFile[]): Promise<void> {
+  const { store, signal, logger, onProgress } = options
   let done = 0
   if (files.length === 0) onProgress?.({ phase: 'upload', done, total: 0, name: '' })
   await atOnce(files, AT_ONCE, async ({ key, path, rows, bytes }) => {

@@ -37,13 +37,7 @@ export interface RestoreOptions {
   readonly signal?: AbortSignal
 }
 
-export type RestoreReport = Awaited<ReturnType<typeof restoreSnapshot>>
-
-/**
- * Proves a snapshot before anything is made from it, as `verify` does; findings about objects next to it are left out.
- * @throws DamagedSnapshotError naming the first findings
- * @throws PublishError when there is no such snapshot, or the store refuses
- */
+/** As `verify` does, without what is next to it. @throws DamagedSnapshotError; PublishError if there is none */
 export async function proveSnapshot(options: VerifyOptions): Promise<RestoreOptions['snapshot']> {
   const { store } = options
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
@@ -64,11 +58,7 @@ export function refuseExisting(path: string): void {
   })
 }
 
-/**
- * Makes a warehouse from a snapshot.
- * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot
- * @throws DamagedSnapshotError when an object is not what the manifest says
- */
+/** @throws ConfigError if there is a warehouse, or a newer Jobtide made the snapshot; DamagedSnapshotError */
 export async function restoreSnapshot(options: RestoreOptions) {
   const { path, scratchFolder, snapshot } = options
   const { manifest } = snapshot
@@ -95,11 +85,13 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
   await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    // A table that this version does not know stays in `main` until the next build drops it.
-    const source = { ...options, store: snapshot.store, schemas: schemasOfModels() }
+    const source = { ...options, store: snapshot.store }
+    const schemas = schemasOfModels()
     for (const [at, table] of tables.entries()) {
       signal?.throwIfAborted()
-      await fillTable(warehouse, table, source, versions.jobtide)
+      // A table that this version does not know stays in `main` until the next build drops it.
+      const target = `${schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
+      await fillTable(warehouse, table, target, source, versions.jobtide)
       onProgress?.({ done: at + 1, total: tables.length, name: table.name })
     }
     await describe(warehouse, tables)
@@ -111,10 +103,10 @@ async function fill(options: RestoreOptions, path: string): Promise<void> {
 async function fillTable(
   warehouse: Warehouse,
   table: ManifestTable,
-  source: ObjectSource & { readonly schemas: ReadonlyMap<string, string> },
+  target: string,
+  source: ObjectSource,
   jobtide: string,
 ): Promise<void> {
-  const target = `${source.schemas.get(table.name) ?? 'main'}.${quoteIdentifier(table.name)}`
   const isLoaded = loadedTables.some(({ name }) => name === table.name)
   for (const [at, file] of table.files.entries()) {
     const onFault = (_: string, message: string) => {
@@ -134,9 +126,8 @@ async function fillTable(
     })
   }
   const rows = await warehouse.number(`select count(*) from ${target}`)
-  if (rows !== table.rows) {
+  if (rows !== table.rows)
     throw new DamagedSnapshotError(`${table.name} has ${rows} rows where ${table.rows} belong`)
-  }
   if (isLoaded) return
   // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
   const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`
@@ -151,7 +142,6 @@ const NEAREST: Readonly<Record<string, string>> = {
   times_seen: '1',
 }
 
-/** The rows of a loaded table with the columns that snapshots leave out. */
 async function withLeftOut(
   warehouse: Warehouse,
   { name, schema }: ManifestTable,

@@ -40,21 +40,14 @@ export interface GcOptions {
   readonly signal?: AbortSignal
 }
 
-export interface GcReport {
-  /** The reason why nothing was deleted; null when all is done. */
-  readonly reason: string | null
-  /** Ids of snapshots that are no longer kept, oldest first. */
-  readonly snapshots: readonly string[]
-  readonly objects: number
-  readonly bytes: number
-  /** Uploads that began long ago, were never completed, and are now abandoned. */
-  readonly uploads: number
-}
-
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
 
-/** Collects the garbage of a store, or reports why not. */
+export type GcReport = Omit<Awaited<ReturnType<typeof collect>>, 'reason'> & {
+  readonly reason: string | null
+}
+
+/** @returns why nothing was deleted (null: it was), the expired snapshots, oldest first, and abandoned uploads */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
   const inventory = await takeInventory(store)
@@ -77,7 +70,7 @@ async function collect(
   { store, keep, signal }: GcOptions,
   { manifests, currentId, pointerMovedAt, objects }: Inventory,
   oldBefore: number,
-): Promise<GcReport> {
+) {
   const isOld = ({ modifiedAt }: StoredObject) => modifiedAt < oldBefore
   const never = neverPublished(manifests, currentId)
   const dated = manifests
@@ -139,9 +132,8 @@ async function takeInventory(store: ObjectStore) {
   const lost = ids.filter((id) => !found.has(id)).map((id) => snapshotKeys(id).manifest)
   // The current one was proved when it was read.
   found.set(currentId, { manifest, sha256: pointer.manifest_sha256 })
-  for (const [key, message] of changedManifests(found, null)) {
+  for (const [key, message] of changedManifests(found, null))
     wrong.push(`${store.urlOf(key)}: ${message}`)
-  }
   if (wrong.length === 0)
     wrong.push(...lost.map((key) => `${store.urlOf(key)} is listed but missing`))
   if (wrong.length > 0) return `${wrong[0]}; nothing is deleted until that is fixed`
@@ -174,9 +166,8 @@ export async function dropSnapshots(
   if (current !== null) {
     const all = { keep: null, olderThanMs: Number.NEGATIVE_INFINITY }
     const { reason } = await collectGarbage({ ...options, ...all })
-    if (reason !== null) {
+    if (reason !== null)
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
-    }
     const manifest = ofThisFormat(current.manifest, store.destination)
     // Copies every file again, because an earlier version of an object may name people.
     const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
@@ -188,17 +179,8 @@ export async function dropSnapshots(
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }
 
-/** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
-export interface Keep {
-  /** The newest snapshots, this many. */
-  readonly last: number
-  /** The newest snapshot of each of the last days that have one. */
-  readonly daily: number
-  /** The same by ISO week, which begins on Monday. */
-  readonly weekly: number
-  /** The same by calendar month. */
-  readonly monthly: number
-}
+/** How many of the newest snapshots, and newest of each day, ISO week and month to keep: 0 to 100,000 by each rule. */
+export type Keep = Readonly<Record<'last' | 'daily' | 'weekly' | 'monthly', number>>
 
 const NONE: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 const MOST = 100_000
@@ -273,7 +255,7 @@ export function expiredSnapshots(
 export function neverPublished(
   manifests: readonly Pick<StoredManifest, 'snapshot_id' | 'previous'>[],
   currentId: string,
-): ReadonlySet<string> {
+) {
   const previousOf = new Map(
     manifests.map((one) => [one.snapshot_id, one.previous?.snapshot_id ?? null]),
   )
@@ -283,9 +265,8 @@ export function neverPublished(
     at = previousOf.get(at) ?? null
   }
   const followed = new Set(previousOf.values())
-  const never = [...previousOf].filter(
-    ([id, previous]) =>
-      !chain.has(id) && !followed.has(id) && previous !== null && chain.has(previous),
+  const never = [...previousOf].flatMap(([id, previous]) =>
+    !chain.has(id) && !followed.has(id) && chain.has(previous ?? '') ? id : [],
   )
-  return new Set(never.map(([id]) => id))
+  return new Set(never)
 }

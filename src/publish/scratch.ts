@@ -8,7 +8,6 @@ import { asStorageError, onDisk } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/** `done` of `total` parts of the work are finished; the last one was `name`. */
 export interface Step {
   readonly done: number
   readonly total: number

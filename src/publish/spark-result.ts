@@ -66,20 +66,14 @@ export async function readResult(store: ObjectStore, snapshotId: string) {
   }
 }
 
-/** The facts about a table before the job has answered. */
 export interface ExpectedTable {
   readonly definition: TableDefinition
   readonly columns: PublishedColumns
-  /** In the snapshot that readers see. */
   readonly before: ManifestTable | undefined
   readonly splitBy: string | null
 }
 
-/**
- * The table of a manifest that a job made. A partition whose rows are those of the snapshot before keeps its files.
- * @param isThere whether a file of the snapshot before is still in the destination
- * @throws PublishError when it names a file that it did not write, or counts that cannot be
- */
+/** A partition whose rows did not change keeps its files. @throws PublishError for alien files or wrong counts */
 export function sparkTable(
   { definition, columns, before, splitBy }: ExpectedTable,
   found: readonly SparkPartition[],

@@ -26,15 +26,11 @@ import {
   type ManifestFile,
   type ManifestTable,
   type NamedObject,
-  type SnapshotTotals,
 } from './manifest.ts'
 import { withObject, withScratchEngine, type ObjectSource, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
-/**
- * The kind of fault. `format`: an older format, whose other parts are not examined. The next publish fixes `delta` and
- * `current`.
- */
+/** `format`: an older format, examined no further. The next publish fixes `delta` and `current`. */
 export type FindingKind =
   | ('pointer' | 'manifest' | 'format' | 'missing' | 'size' | 'sha256' | 'rows' | 'columns')
   | ('views' | 'delta' | 'current')
@@ -46,7 +42,6 @@ export interface Finding {
   readonly message: string
 }
 
-/** Receives the fault of an object, with its table if the key names one. */
 type Report = (kind: FindingKind, object: string, message: string) => void
 
 export interface VerifyOptions extends ObjectSource {
@@ -55,23 +50,10 @@ export interface VerifyOptions extends ObjectSource {
   readonly onProgress?: (step: Step) => void
 }
 
-export interface VerifyReport extends SnapshotTotals {
-  /** Null when no manifest could be read. */
-  readonly snapshotId: string | null
-  readonly destination: string
-  /** Null also for one of an older format. */
-  readonly manifest: Manifest | null
-  /** Where `views.sql` reads the files, when the snapshot was copied here from there; else null. */
-  readonly copiedFrom: string | null
-  readonly findings: readonly Finding[]
-}
+export type VerifyReport = Readonly<Awaited<ReturnType<typeof verifySnapshot>>>
 
-/**
- * Verifies one snapshot.
- * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
- * @throws NewerFormatError for a destination of a newer version
- */
-export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
+/** @throws PublishError if there is no such snapshot, or it is swept away; NewerFormatError of a newer version */
+export async function verifySnapshot(options: VerifyOptions) {
   const { store } = options
   const findings: Finding[] = []
   const report: Report = (kind, object, message) => {
@@ -94,16 +76,14 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
     }
   }
   const { destination } = store
+  // Where `views.sql` reads the files, when the snapshot was copied here from there.
   const from = manifest?.destination ?? destination
   const copiedFrom = from === destination ? null : from
   const totals = totalsOf(subject ?? { tables: [] })
   return { snapshotId, destination, ...totals, manifest, copiedFrom, findings }
 }
 
-/**
- * Reads pointer and manifests, and compares each with the one that names its hash: the pointer names the newest, each
- * manifest the one before. Faults are reported; there is no subject when there is no manifest to continue with.
- */
+/** Compares each manifest with what names its hash: the pointer names the newest, each manifest the one before. */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
   // The pointer first, because its target existed before it.
   const stored = await store.get(POINTER_KEY)
@@ -130,9 +110,8 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
     if (error instanceof NewerFormatError) throw error
     report('manifest', key, error.message)
   })
-  if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
+  if (pointer !== null && !ids.includes(pointer.snapshot_id))
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it but it is missing`)
-  }
   for (const [key, message] of changedManifests(found, pointer)) report('manifest', key, message)
   return {
     subject: found.get(id)?.manifest,
@@ -202,7 +181,6 @@ export function withProven(
   })
 }
 
-/** Whether a file has the bytes, rows and columns that the manifest says. */
 function verifyFile(
   source: LogSource,
   { schema }: ManifestTable,
@@ -215,9 +193,8 @@ function verifyFile(
     try {
       const count = `select num_rows from parquet_file_metadata(${from})`
       const rows = await source.warehouse.number(count)
-      if (rows !== file.rows) {
+      if (rows !== file.rows)
         return reportOf('rows', `it has ${rows} rows where ${file.rows} belong`)
-      }
       const found = await source.warehouse.all<{ name: string; type: string; id: number | null }>(
         `select column_name as name, column_type as type, field_id::integer as id
          from (describe select * from read_parquet(${from}, hive_partitioning = false))
@@ -248,9 +225,8 @@ async function verifyDeltaLog(
     const { state } = await readStoredLog(source, table.name)
     if (planCommit(state, manifest, table) === null) return
     const at = sequenceOf(state)
-    if (at !== manifest.sequence) {
+    if (at !== manifest.sequence)
       return report('delta', object, `it shows snapshot ${at}, not ${manifest.sequence}; ${MEND}`)
-    }
     const other = 'it names other files or columns than the snapshot: remove it'
     report('delta', object, `${other}, and \`jobtide publish\` writes it again`)
   } catch (error) {
@@ -275,7 +251,6 @@ async function verifyCurrent(source: ObjectSource, manifest: Manifest, report: R
     const onFault = (_: string, message: string) => report('current', key, `${message}; ${MEND}`)
     await withProven(source, { ...file, key }, onFault, () => Promise.resolve())
   }
-  for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one))) {
+  for (const key of keys.filter((one) => one.endsWith('.parquet') && !wanted.has(one)))
     report('current', key, `no table of the snapshot has it; ${MEND}`)
-  }
 }

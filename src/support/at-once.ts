@@ -1,9 +1,6 @@
 /** Bounded parallel work, so that waits for disks and servers overlap. */
 
-/**
- * Calls `work` for each, at most `limit` at once. After the first failure nothing new begins, and it is thrown when all
- * have ended.
- */
+/** At most `limit` at once. After the first failure nothing new begins; it is thrown when all have ended. */
 export async function atOnce<T>(
   items: Iterable<T>,
   limit: number,

@@ -38,12 +38,7 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 /** The content of a file; in pieces if it is too large for memory. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
-/**
- * Replaces `path` with `content`: temporary file in the same folder, fsync, rename, fsync of the folder.
- * Creates missing folders.
- * @param mode as of placeFileAtomic
- * @throws StorageError when the disk refuses
- */
+/** Temporary file in the same folder, fsync, rename, fsync of the folder, made if missing. @throws StorageError */
 export function writeFileAtomic(path: string, content: FileContent, mode?: number): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
@@ -62,11 +57,7 @@ export function createFile(path: string, content: FileContent, mode?: number): v
   placeFileAtomic(path, content, place, mode)
 }
 
-/**
- * Gives a file a second name if that is free.
- * @returns whether it was
- * @throws StorageError if the file system has no hard links
- */
+/** Gives a file a second name; false if that is taken. @throws StorageError if the file system has no hard links */
 export function linkOnce(file: string, path: string): boolean {
   try {
     linkSync(file, path)
@@ -86,11 +77,7 @@ export function linkOnce(file: string, path: string): boolean {
   }
 }
 
-/**
- * As writeFileAtomic, but `place` gives the temporary file its name.
- * @param mode of the new file, before the umask
- * @returns what `place` returns
- */
+/** As writeFileAtomic, but `place` gives the temporary file its name. @param mode of the new file, before the umask */
 export function placeFileAtomic<T>(
   path: string,
   content: FileContent,
@@ -104,9 +91,9 @@ export function placeFileAtomic<T>(
     rmSync(temporary, { force: true })
     const descriptor = openSync(temporary, 'wx', mode)
     try {
-      for (const bytes of piecesOf(content)) {
+      const isWhole = typeof content === 'string' || content instanceof Uint8Array
+      for (const bytes of isWhole ? [Buffer.from(content)] : content)
         for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
-      }
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
@@ -125,15 +112,7 @@ export function placeFileAtomic<T>(
   }
 }
 
-function piecesOf(content: FileContent): Iterable<Uint8Array> {
-  if (typeof content === 'string') return [Buffer.from(content)]
-  return content instanceof Uint8Array ? [content] : content
-}
-
-/**
- * Creates a missing folder so that its name survives a power cut.
- * @param modes of new folders; null: as the process's umask says
- */
+/** Its name survives a power cut. @param modes of new folders; null: as the process's umask says */
 export function makeFolder(folder: string, modes: FileModes | null = null): void {
   const first = makeFolders(folder)
   if (first === null) return
@@ -143,11 +122,7 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
   }
 }
 
-/**
- * Creates a folder and its missing parents. Node's own `recursive` loops forever in an existing folder that accepts no new
- * one, such as /proc or a mount whose source was removed. @returns the outermost folder created; null for none
- * @throws Error of the operating system
- */
+/** Node's `recursive` loops forever in folders such as /proc. @returns the outermost folder created; null for none */
 export function makeFolders(folder: string): string | null {
   if (isFolder(folder)) return null
   const above = dirname(folder)
@@ -172,11 +147,7 @@ export function isFile(path: string): boolean {
 }
 
 /** Refuses to overwrite `path`, unless `isOurs` knows the file. @throws ConfigError */
-export function refuseForeignFile(
-  path: string,
-  what: string,
-  isOurs: (text: string) => boolean,
-): void {
+export function refuseForeignFile(path: string, what: string, isOurs: (text: string) => boolean) {
   if (!existsSync(path) || (isFile(path) && isOurs(readFileSync(path).toString()))) return
   throw new ConfigError(`${path} exists and is not a ${what}`, {
     hint: 'Name another file, or move that one away. Nothing was changed.',

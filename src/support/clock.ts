@@ -5,7 +5,6 @@
 
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
 import { untilAborted } from './abort.ts'
 import { SECOND } from './units.ts'
 
@@ -19,17 +18,11 @@ export interface Uptime {
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970-01-01 UTC. It can jump; use it for stamps, never for durations. */
   now(): number
-  /**
-   * Milliseconds on a clock that never jumps, the same for all processes until the machine restarts. Its zero means
-   * nothing; only differences do.
-   */
+  /** Never jumps, and is the same for all processes until a restart. Only differences mean something. */
   monotonic(): number
   /** How long this machine has been up, including sleep; null or absent if unknown. */
   uptime?(): Uptime | null
-  /**
-   * Resolves after `ms` milliseconds (0 or more, no upper limit).
-   * @throws the signal's reason, when `signal` aborts first
-   */
+  /** 0 or more milliseconds, no upper limit. @throws the signal's reason, when `signal` aborts first */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -64,12 +57,6 @@ export const realClock: Clock = {
   },
 }
 
-/** Yields to everything that waits for this thread, such as answers of the engine, without adding a delay. */
-export const yieldThread = (): Promise<void> => setImmediate()
-
-/**
- * A clock whose wall time is `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it.
- */
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0
   return {

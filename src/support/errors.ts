@@ -60,7 +60,6 @@ export class JobtideError extends Error {
   }
 }
 
-/** An error as `--json` prints it. */
 export function errorDocument(error: unknown): Record<string, unknown> {
   const known = error instanceof JobtideError ? error : null
   const { exitCode = EXIT.defect, hint = null, context = {} } = known ?? {}
@@ -114,10 +113,7 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/**
- * Turns a file-system failure into a StorageError that names `subject` (such as `journal data/journal/…`);
- * any other value comes back unchanged.
- */
+/** Makes a file-system failure a StorageError that names `subject`; any other value stays as it is. */
 export function asStorageError(error: unknown, subject: string): unknown {
   const code = systemCode(error)
   if (code === undefined) return error

@@ -35,22 +35,13 @@ let readers: number | null = null
 type Owned = Pick<Stats, 'uid' | 'gid' | 'mode'>
 
 /** Who may write a file, except root and accounts with that primary group. Pure. */
-export function writersOf(
-  { uid, gid, mode }: Owned,
-  account: Pick<Owned, 'uid' | 'gid'>,
-): 'none' | 'group' | 'all' | 'another' {
+export function writersOf({ uid, gid, mode }: Owned, account: Pick<Owned, 'uid' | 'gid'>) {
   if (uid !== account.uid && uid !== ROOT) return 'another'
   if ((mode & WRITTEN_BY_ALL) !== 0) return 'all'
   return (mode & WRITTEN_BY_GROUP) !== 0 && gid !== account.gid ? 'group' : 'none'
 }
 
-/**
- * Refuses a file that this account, root included, cannot trust.
- * @param about the file, for messages
- * @param risk what a writer of it could do
- * @returns whether a group may write it
- * @throws ConfigError if it belongs to another account, or every account may write it
- */
+/** @param risk what a writer of the file could do @returns whether a group may write it @throws ConfigError */
 export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
   const uid = process.getuid?.()
   // Windows has no such owners.
@@ -67,7 +58,6 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
   })
 }
 
-/** From here on, only the owner may read and write what this process creates. */
 export function keepFilesPrivate(): void {
   usersUmask ??= process.umask(NOT_FOR_OTHERS)
 }
@@ -83,10 +73,7 @@ export function usersModes(): FileModes | null {
   return { file: 0o666 & ~usersUmask, folder: 0o777 & ~usersUmask }
 }
 
-/**
- * Makes a folder private, and revokes what {@link openToReaders} granted. A folder of another owner stays unchanged,
- * and so does one on a file system without modes.
- */
+/** Revokes what {@link openToReaders} granted. A folder of another owner, or without modes, stays unchanged. */
 export function makeFolderPrivate(folder: string): void {
   const { mode, uid, gid } = statSync(folder)
   const forOthers = mode & NOT_FOR_OTHERS

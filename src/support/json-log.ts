@@ -4,10 +4,7 @@ import { pino } from 'pino'
 import type { Logger, LogLevel, Scrubber } from './logger.ts'
 import { escapedJson } from './text.ts'
 
-/**
- * A pino logger that writes scrubbed lines with `write` (one call for each line, newline included).
- * @param fields added to each line with their current values
- */
+/** Writes scrubbed lines, one a call. @param fields added to each line with their current values */
 export function createJsonLog(
   level: LogLevel,
   scrubber: Scrubber,

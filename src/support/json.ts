@@ -23,11 +23,7 @@ export function jsonOrNull(text: string): unknown {
   }
 }
 
-/**
- * Refuses a document in a format that this version does not read. A document without a format is damaged, which the
- * caller reports.
- * @throws ConfigError that says which version reads it
- */
+/** A document without a format is damaged, which the caller reports. @throws ConfigError for an unknown format */
 export function refuseOtherFormat(path: string, value: unknown, read: readonly number[]): void {
   const { format_version: format } = Object(value) as Record<string, unknown>
   if (typeof format !== 'number' || read.includes(format)) return

@@ -5,11 +5,8 @@
 
 import { onOneLine, printable } from './text.ts'
 
-/** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
-  /**
-   * Adds a secret. Values shorter than SHORTEST_SECRET are ignored, because they would cut holes into ordinary words.
-   */
+  /** Values shorter than SHORTEST_SECRET are ignored: they would cut holes into ordinary words. */
   add(secret: string): void
   scrub(text: string): string
 }

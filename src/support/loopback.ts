@@ -8,12 +8,7 @@ export function isLoopbackHost(host: string): boolean {
   return /^(?:localhost|127\.0\.0\.1|\[?::1\]?)$/.test(host)
 }
 
-/**
- * Listens at an address of this machine.
- * @param port 0 for any free one
- * @returns its URL
- * @throws ConfigError when the port is taken or not allowed
- */
+/** @param port 0 for any free one @returns its URL @throws ConfigError when the port is taken or not allowed */
 export async function listenAt(server: Server, host: string, port: number): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {

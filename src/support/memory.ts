@@ -9,10 +9,7 @@ import { runInNewContext } from 'node:vm'
 
 let collect: (() => void) | null = null
 
-/**
- * Collects JavaScript's garbage, which otherwise grows regardless of the limit: by 100 MB after a delivery of 12 MB.
- * Takes some 20 ms.
- */
+/** Takes 20 ms. Garbage otherwise grows regardless of the limit: by 100 MB after a delivery of 12 MB. */
 export function collectGarbage(): void {
   if (collect === null) {
     setFlagsFromString('--expose-gc')

@@ -17,7 +17,6 @@ const NAMES = [
 
 export type OwnList = (typeof NAMES)[number]
 
-/** The names of the lists in the folder of a project. */
 export function ownListsIn(folder: string): OwnList[] {
   return folder === packageRoot ? [] : NAMES.filter((name) => existsSync(join(folder, name)))
 }
@@ -35,12 +34,10 @@ export function readOwnLists(folder: string): Map<OwnList, string> {
 
 let inUse: ReadonlyMap<OwnList, string> = new Map()
 
-/** Sets the lists that {@link ownText} returns from now on. */
 export function useOwnLists(texts: ReadonlyMap<OwnList, string>): void {
   inUse = texts
 }
 
-/** The text of a list of the project; undefined if it has none. */
 export function ownText(name: OwnList): string | undefined {
   return inUse.get(name)
 }

@@ -38,18 +38,16 @@ export function isPostgresAddress(text: string): boolean {
 /** Checks an address as written; null if it is valid. The message does not repeat the text, which may hold a password. */
 export function postgresAddressFault(text: string): string | null {
   if (VARIABLE.test(text)) return null
-  if (!SCHEME.test(text) || !URL.canParse(text)) {
+  if (!SCHEME.test(text) || !URL.canParse(text))
     return 'expected postgres://user@host:5432/database, or a variable that holds it, such as ${JOBTIDE_PG_URL}'
-  }
   const { password, searchParams } = new URL(text)
   const isWritten = password !== '' || searchParams.has('password')
   return isWritten ? 'a password does not belong in the address: others could read it' : null
 }
 
 /**
- * Reads an address: what it does not say, the variables of `psql` do.
- * @param text an address without a password, or `${NAME_URL}`, whose value may have one
- * @throws ConfigError, which repeats no part of the address
+ * What the text does not say, the variables of `psql` do. It is an address without a password, or `${NAME_URL}`,
+ * whose value may have one. @throws ConfigError, which repeats no part of the address
  */
 export function postgresAddress(text: string, environment: Environment): PostgresAddress {
   const fault = postgresAddressFault(text)

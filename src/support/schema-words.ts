@@ -19,21 +19,17 @@ export const plainly = words(true)
 export const plainlyOfOthers = words(false)
 
 function words(showsText: boolean) {
-  return (issue: z.core.$ZodRawIssue): string | undefined => messageOf(issue, showsText)
-}
-
-function messageOf(issue: z.core.$ZodRawIssue, showsText: boolean): string | undefined {
-  if (issue.code === 'unrecognized_keys') return `unknown key ${issue.keys.join(', ')}`
-  const { input } = issue
-  const expected = expectationOf(issue)
-  if (expected === undefined) return undefined
-  const none = showsText ? '' : ', got none'
-  const got = input === undefined ? none : `, got ${shown(input, showsText)}`
-  const near =
-    issue.code === 'invalid_value' && typeof input === 'string'
-      ? nearest(input, wordsOf(issue))
-      : undefined
-  return `expected ${expected}${got}${near === undefined ? '' : `; did you mean ${near}?`}`
+  return (issue: z.core.$ZodRawIssue): string | undefined => {
+    if (issue.code === 'unrecognized_keys') return `unknown key ${issue.keys.join(', ')}`
+    const { input } = issue
+    const expected = expectationOf(issue)
+    if (expected === undefined) return undefined
+    const none = showsText ? '' : ', got none'
+    const got = input === undefined ? none : `, got ${shown(input, showsText)}`
+    const isWord = issue.code === 'invalid_value' && typeof input === 'string'
+    const near = isWord ? nearest(input, issue.values.map(String)) : undefined
+    return `expected ${expected}${got}${near === undefined ? '' : `; did you mean ${near}?`}`
+  }
 }
 
 function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
@@ -41,25 +37,20 @@ function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       return TYPES[issue.expected] ?? issue.expected
     case 'invalid_value':
-      return wordsOf(issue)
-        .join(', ')
-        .replace(/, ([^,]*)$/, ' or $1')
+      return issue.values.join(', ').replace(/, ([^,]*)$/, ' or $1')
     case 'too_small':
-      return amountOf(
-        issue.origin,
-        Number(issue.minimum),
-        issue.inclusive ? 'or more' : 'more than',
-      )
+      return amountOf(issue.origin, issue.minimum, issue.inclusive ? 'or more' : 'more than')
     case 'too_big':
-      return amountOf(
-        issue.origin,
-        Number(issue.maximum),
-        issue.inclusive ? 'or less' : 'less than',
-      )
+      return amountOf(issue.origin, issue.maximum, issue.inclusive ? 'or less' : 'less than')
     case 'invalid_format':
       return issue.format === 'email' ? 'an address such as team@example.com' : undefined
-    case 'invalid_union':
-      return [...new Set(issue.errors.flatMap(([first]) => ofBranch(first)))].join(', or ')
+    case 'invalid_union': {
+      // The message of one branch is a sentence already.
+      const branches = issue.errors.flatMap(
+        ([first]) => /^expected (.*?)(?:, got .*)?$/s.exec(first?.message ?? '')?.[1] ?? [],
+      )
+      return [...new Set(branches)].join(', or ')
+    }
     case 'custom':
     case 'invalid_element':
     case 'invalid_key':
@@ -69,23 +60,14 @@ function expectationOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-function wordsOf(issue: Extract<z.core.$ZodRawIssue, { code: 'invalid_value' }>): string[] {
-  return issue.values.map(String)
-}
-
 const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' }
 
-function amountOf(origin: string, limit: number, how: string): string {
+function amountOf(origin: string, most: number | bigint, how: string): string {
+  const limit = Number(most)
   const unit = UNITS[origin] ?? ''
   if (unit !== '' && limit === 1 && how === 'or more')
     return origin === 'string' ? 'a text that is not empty' : 'a list that is not empty'
   return how.endsWith('than') ? `${how} ${limit}${unit}` : `${limit}${unit} ${how}`
-}
-
-// The message of one branch is a sentence already.
-function ofBranch(issue: z.core.$ZodIssue | undefined): string[] {
-  const [, expected] = /^expected (.*?)(?:, got .*)?$/s.exec(issue?.message ?? '') ?? []
-  return expected === undefined ? [] : [expected]
 }
 
 // A long text may be a secret in the wrong place, or the name of a person.

@@ -2,7 +2,6 @@
 
 import { inspect } from 'node:util'
 
-/** Holds a secret; only reveal() gives it out. */
 export class Secret {
   readonly #value: string
 

@@ -1,7 +1,7 @@
 /** A stack trace with the lines of src, because users run a bundle. */
 
 import { readFileSync } from 'node:fs'
-import { SourceMap, type SourceMapPayload } from 'node:module'
+import { SourceMap, type SourceMapPayload, type SourceOrigin } from 'node:module'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from './assets.ts'
@@ -20,16 +20,10 @@ function sourceOf(url: string, line: number, column: number): string | null {
   try {
     const text = readFileSync(fileURLToPath(`${url}.map`), 'utf8')
     const map = new SourceMap(JSON.parse(text) as SourceMapPayload)
-    const { fileName, lineNumber, columnNumber } = map.findOrigin(line, column) as Origin
+    const { fileName, lineNumber, columnNumber } = map.findOrigin(line, column) as SourceOrigin
     const path = relative(packageRoot, fileURLToPath(new URL(fileName, url)))
     return `${path}:${lineNumber}:${columnNumber}`
   } catch {
     return null
   }
-}
-
-interface Origin {
-  readonly fileName: string
-  readonly lineNumber: number
-  readonly columnNumber: number
 }

@@ -6,7 +6,6 @@ export interface Line {
   readonly link: string | null
 }
 
-/** A line as one text. */
 export function lineText({ text, link }: Line): string {
   return link === null ? text : `${text} ${link}`
 }
@@ -31,9 +30,7 @@ export function decodeTable(bytes: Uint8Array): string {
 // joiners among them Persian, Hindi and emoji read on, in plainer shapes.
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 
-/**
- * Text from outside as one line: white space and control characters become one blank, invisible characters are removed.
- */
+/** White space and control characters become one blank, invisible characters are removed. */
 export function onOneLine(text: string): string {
   return text
     .replaceAll(INVISIBLE, '')
@@ -41,23 +38,16 @@ export function onOneLine(text: string): string {
     .trim()
 }
 
-/**
- * Text from outside as a part of one line on a terminal. Characters that move the cursor, change colours, end a line or
- * reverse the direction become a dot; invisible ones are removed.
- */
+/** For one line of a terminal: what moves the cursor, changes colours or ends a line becomes a dot. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
 }
 
-/** As {@link printable}, of a text that may have lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/**
- * JSON in which everything that {@link printable} does not show is escaped: the value is the same, but a terminal has
- * nothing to obey.
- */
+/** Escapes what {@link printable} does not show: the value stays, and a terminal has nothing to obey. */
 export function escapedJson(json: string): string {
   return json.replaceAll(
     /[^\P{Cc}\n]|[\u2028\u2029\p{Default_Ignorable_Code_Point}]/gu,
@@ -76,10 +66,7 @@ export function companySlug(urlOrSlug: string): string {
   return decodedUri(slug).normalize('NFC').toLowerCase()
 }
 
-/**
- * One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell.
- * @param isForSpreadsheet puts a ' before whatever a spreadsheet would take for a formula; numbers stay as they are
- */
+/** RFC 4180 with newlines. @param isForSpreadsheet puts a ' before whatever would be taken for a formula */
 export function csvLine(
   cells: readonly (string | number | boolean | null)[],
   isForSpreadsheet = false,

@@ -5,16 +5,11 @@ import { randomBytes } from 'node:crypto'
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 
-/**
- * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits. Two of the same millisecond sort
- * in no particular order.
- * @param random the 16 bytes to take the random part from (5 bits of each are used); tests pass fixed ones
- */
+/** 48 bits of time, then 80 random bits. @param random 16 bytes, 5 bits of each are used; tests pass fixed ones */
 export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
   let time = ''
-  for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32)) {
+  for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32))
     time = CROCKFORD.charAt(rest % 32) + time
-  }
   return time + Array.from(random, (byte) => CROCKFORD.charAt(byte % 32)).join('')
 }
 
@@ -22,8 +17,7 @@ export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): 
 export function ulidTime(ulid: string): number {
   if (!/^[0-9A-HJKMNP-TV-Z]{10}/.test(ulid)) return Number.NaN
   let time = 0
-  for (const character of ulid.slice(0, TIME_CHARACTERS)) {
+  for (const character of ulid.slice(0, TIME_CHARACTERS))
     time = time * 32 + CROCKFORD.indexOf(character)
-  }
   return time
 }

@@ -9,10 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/**
- * Schemas of the tables for analysts: those for everyday use in `main`, details, and tables of endpoints. No two tables
- * share a name.
- */
+/** Schemas of the tables for analysts. No two tables share a name. */
 export type Tier = 'main' | 'detail' | 'service'
 export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
 /** All of them in SQL, after `schema_name in`. */
@@ -26,7 +23,6 @@ export function nameInTier(place: string): string | undefined {
   return tier === undefined ? undefined : place.slice(tier.length + 1)
 }
 
-/** One table for analysts. */
 export interface TableDefinition {
   readonly name: string
   /** One sentence: what one row is. */
@@ -37,18 +33,13 @@ export interface TableDefinition {
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]
-  /**
-   * Rows of a row group in snapshots, if a row can have many kilobytes, because writers and readers hold a whole row
-   * group.
-   */
+  /** If a row can have many kilobytes: writers and readers hold a whole row group of a snapshot. */
   readonly rowGroupRows?: number
   /** A view stores no rows: it is computed where it is read. Default: a table. */
   readonly kind?: 'computed' | 'table' | 'view'
   /** Default: `main`. */
   readonly schema?: Tier | 'core'
-  /**
-   * The endpoints whose answers fill it: it exists from the first answer of one of them on. Default: it always exists.
-   */
+  /** It exists from the first answer of one of these endpoints on. Default: it always exists. */
   readonly endpoints?: readonly string[]
 }
 
@@ -84,9 +75,12 @@ export interface ModelFile extends TableDefinition {
   readonly path: string
 }
 
+const WHOLE = { partitionByYearOf: null, leftOut: [] }
+
 /** The tables that `load` fills, and views over what it filled; sql/schema creates them. */
 export const loadedTables: readonly TableDefinition[] = [
   {
+    ...WHOLE,
     name: 'job_change_events',
     grain: 'One row per job-change event.',
     key: ['profile_id', 'organization_id', 'event_type', 'changed_at', 'event_key'],
@@ -94,41 +88,37 @@ export const loadedTables: readonly TableDefinition[] = [
     leftOut: ['attributes_seen_at', 'last_seen_at', 'last_run_id', 'times_seen'],
   },
   {
+    ...WHOLE,
     name: 'job_change_event_versions',
     grain: 'One row per corrected event and distinct set of attributes.',
     key: ['event_key', 'version_key'],
-    partitionByYearOf: null,
     leftOut: ['last_seen_at'],
   },
   {
+    ...WHOLE,
     name: 'organization_coverage',
     grain:
       'One row per organisation, event types and unbroken interval of detection time that was read to the end, without filters.',
     key: ['organization_id', 'event_types', 'covered_to_at'],
-    partitionByYearOf: null,
-    leftOut: [],
     kind: 'view',
   },
   {
+    ...WHOLE,
     name: 'organization_filters',
     grain: 'One row per organisation and filters that it was asked for with.',
     key: ['organization_id', 'filters'],
-    partitionByYearOf: null,
-    leftOut: [],
     kind: 'view',
   },
   {
+    ...WHOLE,
     name: 'answers',
     grain:
       'One row per answer of an endpoint that a pipeline of kind collect asked, and per activity or baseline that a signal delivered.',
     key: ['request_id'],
-    partitionByYearOf: null,
-    leftOut: [],
     rowGroupRows: 2_048,
   },
 ]
 
-/** The description of a loaded table. */
 export function loadedTable(name: string): TableDefinition {
   const found = loadedTables.find((table) => table.name === name)
   if (found === undefined) throw new Error(`${name} is not loaded`)
@@ -143,15 +133,11 @@ export const WATCH_ENTRIES = 'ops.watch_entries'
 
 const LAYERS = ['staging', 'core', 'marts'] as const
 
-/** The folder of the models that ship. */
 export const SHIPPED_MODELS = join(sqlFolder, 'models')
 /** Its models, cached, because builds and publishes ask for them and reading takes 15 ms. */
 let shipped: readonly ModelFile[] | undefined
 
-/**
- * Reads every model below `folder` (default: the models that ship with Jobtide), in file order, not in run order.
- * @throws JobtideError that names file and header line if a header is incomplete
- */
+/** Reads every model below `folder`, in file order. @throws JobtideError naming file and line of a wrong header */
 export function readModelFiles(folder: string = SHIPPED_MODELS): readonly ModelFile[] {
   const read = () => LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
   return folder === SHIPPED_MODELS ? (shipped ??= read()) : read()
@@ -172,10 +158,7 @@ export function schemasOfModels(): ReadonlyMap<string, string> {
   return new Map([...readModelFiles(), ...computed].map(({ name, schema }) => [name, schema]))
 }
 
-/**
- * Coverage ends later with every run, so a night without news would still change a snapshot. The manifest summarises
- * coverage, and organization_observation has it by month.
- */
+/** Their end moves with every run, so a night without news would change a snapshot; the manifest summarises it. */
 export const CHANGES_WITH_EVERY_RUN = ['organization_coverage', 'organization_filters']
 
 /** Every table that a snapshot holds: the loaded ones, then the models in `marts/`. */
@@ -310,5 +293,4 @@ const ROWS_WITH_TEXTS = 8_192
 /** The column that names a person; models are `incremental_by` it, or rebuilt. */
 export const PERSON = 'profile_id'
 
-/** The column that names an organisation. */
 export const ORGANIZATION = 'organization_id'

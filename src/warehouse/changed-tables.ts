@@ -18,15 +18,11 @@ export function yearSql(column: string): string {
   return `cast(year(${quoteIdentifier(column)}) as integer)`
 }
 
-/** Whether changes are recorded, which a full refresh begins. */
 export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }
 
-/**
- * Records that rows of a table were deleted or inserted, or may have been.
- * @param rows SQL for `from`: these rows before and after; null: any row may have changed
- */
+/** Records that rows changed. @param rows SQL for `from`: before and after; null: any row may have changed */
 export async function noteChange(
   warehouse: Warehouse,
   { name, partitionByYearOf }: Pick<TableDefinition, 'name' | 'partitionByYearOf'>,
@@ -41,10 +37,7 @@ export async function noteChange(
   )
 }
 
-/**
- * Records in which years rows of some tables changed.
- * @param changes by table the years, null for rows without one; null in place of a list: rows of any year
- */
+/** @param changes by table the years, null for rows without one; null in place of a list: rows of any year */
 export async function noteChangedYears(
   warehouse: Warehouse,
   changes: ReadonlyMap<string, readonly (number | null)[] | null>,
@@ -57,7 +50,6 @@ export async function noteChangedYears(
   await warehouse.run(`insert into ops.changed_tables values ${rows.join(', ')}`)
 }
 
-/** Names of the tables that loads changed since the last build. */
 export async function changedByLoads(warehouse: Warehouse): Promise<ReadonlySet<string>> {
   const rows = await warehouse.all<{ name: string }>(
     `select distinct table_name as name from ops.changed_tables where build > (select max(build) from ops.builds)`,
@@ -71,7 +63,6 @@ export async function beginChanges(warehouse: Warehouse, buildId: string): Promi
   await warehouse.run(`insert into ops.builds values (1, ${quoteText(buildId)})`)
 }
 
-/** Assigns the changes since the last build to this one. */
 export async function endChanges(warehouse: Warehouse, buildId: string): Promise<void> {
   await warehouse.run(
     `insert into ops.builds values (${THIS_BUILD}, ${quoteText(buildId)});
@@ -89,26 +80,19 @@ export async function forgetChanges(warehouse: Warehouse): Promise<void> {
 export type ChangedTables = ReadonlyMap<string, ReadonlySet<number | null> | 'all'>
 
 /** The changes since a build; null if they are unknown, or a load was not built yet. */
-export async function changesSince(
-  warehouse: Warehouse,
-  buildId: string,
-): Promise<ChangedTables | null> {
-  const rows = await warehouse.all<{
-    name: string | null
-    in_all: boolean
-    years: readonly (number | null)[] | null
-    is_built: boolean
-  }>(
-    `select table_name as name, coalesce(bool_or(changed.build is not null and years is null), false) as in_all,
-       flatten(list(years)) as years, coalesce(max(changed.build), 0) <= (select max(build) from ops.builds) as is_built
+export async function changesSince(warehouse: Warehouse, buildId: string) {
+  type Row = { name: string | null; years: (number | null)[] | null; is_built: boolean }
+  const rows = await warehouse.all<Row>(
+    `select table_name as name, case when count(*) = count(years) then flatten(list(years)) end as years,
+       coalesce(max(changed.build), 0) <= (select max(build) from ops.builds) as is_built
      from ops.builds as since left join ops.changed_tables as changed on changed.build > since.build
      where since.build_id = $1 group by table_name`,
     [buildId],
   )
   if (rows.length === 0 || rows.some((row) => !row.is_built)) return null
   return new Map(
-    rows.flatMap(({ name, in_all: isInAll, years }) =>
-      name === null ? [] : [[name, isInAll ? 'all' : new Set(years)]],
+    rows.flatMap(({ name, years }): [string, ReadonlySet<number | null> | 'all'][] =>
+      name === null ? [] : [[name, years === null ? 'all' : new Set(years)]],
     ),
   )
 }

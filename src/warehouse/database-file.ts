@@ -9,15 +9,13 @@ import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { asStorageError, onDisk } from '../support/errors.ts'
 import { spillFolderOf } from './engine-settings.ts'
 
-/** The write-ahead log of a database file. */
 export function logOf(database: string): string {
   return `${database}.wal`
 }
 
-/** Spill folders of other processes next to a database. */
 export function spilledBeside(path: string): string[] {
   if (!existsSync(dirname(path))) return []
-  const [own, start] = [basename(spillFolderOf(path)), `${basename(path)}.tmp`]
+  const [own, start] = [basename(spillFolderOf({ path })), `${basename(path)}.tmp`]
   return readdirSync(dirname(path))
     .filter((name) => (name === start || name.startsWith(`${start}.`)) && name !== own)
     .map((name) => join(dirname(path), name))
@@ -38,11 +36,7 @@ export function removeDatabase(path: string): void {
   })
 }
 
-/**
- * Renames a finished database file, closed and without a log, to `path`. The rename atomically replaces an older file,
- * and is durable.
- * @throws StorageError if the disk refuses: then the old file is still there
- */
+/** Replaces `path` by a closed file without a log, atomically. @throws StorageError: the old file is still there */
 export async function replaceDatabase(path: string, finished: string): Promise<void> {
   try {
     await syncFile(finished)

@@ -4,7 +4,8 @@
  */
 
 import { ConfigError } from '../support/errors.ts'
-import { IN_TIERS, readModelFiles, type TableDefinition } from './catalog.ts'
+import { readModelFiles, type TableDefinition } from './catalog.ts'
+import { relationsIn } from './columns.ts'
 import type { Warehouse } from './warehouse.ts'
 
 export type Filled = Pick<TableDefinition, 'name' | 'endpoints'>
@@ -14,16 +15,8 @@ export function isOfEndpoints({ endpoints = [] }: Filled): boolean {
   return endpoints.length > 0
 }
 
-/** `tables` without missing tables of endpoints. */
-export async function withoutAbsent<T extends Filled>(
-  warehouse: Warehouse,
-  tables: readonly T[],
-): Promise<T[]> {
-  const rows = await warehouse.all<{ name: string }>(
-    `select table_name as name from information_schema.tables
-     where table_catalog = current_database() and table_schema in ${IN_TIERS}`,
-  )
-  const there = new Set(rows.map(({ name }) => name))
+export async function withoutAbsent<T extends Filled>(warehouse: Warehouse, tables: readonly T[]) {
+  const there = new Set((await relationsIn(warehouse)).map(({ name }) => name))
   return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))
 }
 
@@ -41,7 +34,6 @@ export function unaskedTable(table: string): ConfigError | null {
   )
 }
 
-/** The command that asks an endpoint and comes with Jobtide. */
 const ASKED_BY: Readonly<Record<string, string>> = {
   'company-profile': '`jobtide run companies`',
   'company-search': '`jobtide find companies`',

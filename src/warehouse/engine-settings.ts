@@ -7,9 +7,7 @@ import { dirname, join } from 'node:path'
 import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 
-/** How to open a warehouse. */
 export interface WarehouseOptions {
-  /** The database file, or `:memory:`. */
   readonly path: string
   /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'
@@ -38,40 +36,34 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
     allocator_flush_threshold: FREED_AT_MOST,
     allocator_bulk_deallocation_flush_threshold: FREED_AT_MOST,
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
-    temp_directory: folderOf(options),
+    temp_directory: spillFolderOf(options),
     memory_limit: options.memoryLimit ?? `${Math.floor(shareOfEngine() / MIB)}MiB`,
-    threads: String(threadsFor(options)),
+    threads: String(options.threads ?? mostThreads()),
   }
 }
 
 const OF_THIS_PROCESS = randomUUID()
 
 /**
- * The folder for data that does not fit into memory: next to the database file and as private, where the next writer
- * finds the files of killed processes; removed on close. By default the engine uses one folder for all processes that
- * read a file, and they damage each other's files.
+ * Next to the database file and as private; the next writer removes what killed processes left. By default all
+ * processes that read a file share one folder, and damage each other's files.
  */
-export function spillFolderOf(path: string): string {
-  const isBeside = path !== ':memory:' && isWritable(dirname(path))
-  return isBeside ? `${path}.tmp.${OF_THIS_PROCESS}` : join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
-}
-
-/** Removes the spill files of this process. */
-export function removeSpillFolder(options: WarehouseOptions): void {
-  rmSync(folderOf(options), { recursive: true, force: true })
-}
-
-function folderOf({ path, spillFolder = spillFolderOf(path) }: WarehouseOptions): string {
-  return spillFolder
-}
-
-function isWritable(folder: string): boolean {
+export function spillFolderOf({
+  path,
+  spillFolder,
+}: Pick<WarehouseOptions, 'path' | 'spillFolder'>): string {
+  const elsewhere = join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
+  if (spillFolder !== undefined || path === ':memory:') return spillFolder ?? elsewhere
   try {
-    accessSync(folder, constants.W_OK)
-    return true
+    accessSync(dirname(path), constants.W_OK)
+    return `${path}.tmp.${OF_THIS_PROCESS}`
   } catch {
-    return false
+    return elsewhere
   }
+}
+
+export function removeSpillFolder(options: WarehouseOptions): void {
+  rmSync(spillFolderOf(options), { recursive: true, force: true })
 }
 
 const LARGEST_SPILLED = 16 * GIB
@@ -84,7 +76,7 @@ export function limitSpilled(bytes: number | null): void {
 
 /** How much the engine may spill, in its own format. Separate from the settings, which must be the same each time. */
 export function spillLimitFor(options: WarehouseOptions): string {
-  const { bavail, bsize } = statfsSync(dirname(folderOf(options)))
+  const { bavail, bsize } = statfsSync(dirname(spillFolderOf(options)))
   const bytes = toldLimit ?? Math.min((bavail * bsize) / 2, LARGEST_SPILLED)
   return `${Math.round(bytes / MIB)}MiB`
 }
@@ -101,17 +93,13 @@ const SMALLEST_SHARE = 64 * MIB
 // At half, a run of 131,811 events of 39,163 organisations took 738 to 827 of 800 MB.
 const LARGEST_PART = 0.45
 
-/**
- * The engine's memory limit in bytes: 45 % of what the process may take, or less if that leaves too little for the
- * rest. DuckDB's own default is 80 %. It is a ceiling: memory is allocated only when rows need it.
- */
+/** A ceiling in bytes: 45 % of what the process may take, or less if that leaves too little for the rest. */
 function shareOfEngine(): number {
   const memory = memoryOfProcess()
   return Math.max(SMALLEST_SHARE, Math.min(memory * LARGEST_PART, memory - OUTSIDE_ENGINE))
 }
 
-function threadsFor({ threads }: WarehouseOptions): number {
-  if (threads !== undefined) return threads
+function mostThreads(): number {
   const fed = Math.floor(shareOfEngine() / SMALLEST_LIMIT_PER_THREAD)
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
 }

@@ -14,6 +14,7 @@ export type {
   DuckDBDataChunk,
   DuckDBExtractedStatements,
   DuckDBInstance,
+  DuckDBPreparedStatement,
   DuckDBResult,
   DuckDBResultReader,
 } from '@duckdb/node-api'
@@ -24,12 +25,8 @@ const require = createRequire(import.meta.url)
 
 let loaded: typeof Client | undefined
 
-/** The client. */
 export function engine(): typeof Client {
-  return (loaded ??= load())
-}
-
-function load(): typeof Client {
+  if (loaded !== undefined) return loaded
   const client = require('@duckdb/node-api') as typeof Client
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
   // The client would print instants in the time zone of this process, although SQL works in UTC.
@@ -37,22 +34,18 @@ function load(): typeof Client {
   // The client's own reader would strip U+FEFF from the beginning of each text, so an id would differ from the stored
   // one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
-  return client
+  return (loaded = client)
 }
 
-/** Turns values, and lists of them, into the engine's. */
 export function toEngine(values: SqlList): DuckDBValue[] {
   const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
   return values.map((value) => {
     if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
-    if (value instanceof Date) {
-      return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n)
-    }
+    if (value instanceof Date) return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n)
     return typeof value === 'object' && value !== null ? listValue(toEngine(value)) : value
   })
 }
 
-/** Turns the parameters of a statement into the engine's. */
 export function toBindings(parameters: SqlParameters): DuckDBValue[] | Record<string, DuckDBValue> {
   const values = toEngine(Object.values(parameters))
   if (Array.isArray(parameters)) return values

@@ -14,7 +14,6 @@ import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
-/** The rows to erase. */
 export interface ErasableRows {
   readonly profileIds: readonly string[]
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
@@ -33,10 +32,7 @@ const OF_EVENTS = new Set(
 const VERSIONS = 'main.job_change_event_versions'
 
 /** Counts the rows that are not kept, in every table that names people. */
-export async function countErasable(
-  warehouse: Warehouse,
-  rows: ErasableRows,
-): Promise<RowsByTable> {
+export async function countErasable(warehouse: Warehouse, rows: ErasableRows) {
   const erased: string[] = []
   const rejects = await warehouse.stream(`select ${REJECT_ID}, event from ops.rejects`)
   for await (const batch of rejects.batches) {
@@ -58,14 +54,10 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows to erase. If there are any, the next build is a full refresh, and until then a check counts as
- * failed, so that half-erased tables are not published.
- * @returns how many rows, by table
+ * Then the next build is a full refresh, and until then a check counts as failed, so that half-erased tables
+ * are not published. @returns how many rows, by table
  */
-export async function deleteErasable(
-  warehouse: Warehouse,
-  rows: ErasableRows,
-): Promise<RowsByTable> {
+export function deleteErasable(warehouse: Warehouse, rows: ErasableRows): Promise<RowsByTable> {
   return warehouse.transaction(async () => {
     const counts = await countErasable(warehouse, rows)
     if (Object.keys(counts).length === 0) return counts
@@ -85,9 +77,8 @@ export async function deleteErasable(
 }
 
 /**
- * Copies the content of a database to a new file that replaces it, so that nothing is left of deleted rows.
- * @throws LockedError if another program has the file open
- * @throws ConfigError if a table of the user's own cannot be copied: then the old file is still there
+ * Copies a database to a new file, so that nothing is left of deleted rows. @throws LockedError if another program
+ * has it open; ConfigError if a table of the user's own cannot be copied: then the old file is still there
  */
 export async function compactDatabase(path: string): Promise<void> {
   const fresh = `${path}.erased`
@@ -115,10 +106,7 @@ export async function compactDatabase(path: string): Promise<void> {
   }
 }
 
-/**
- * If the oldest versions of an event are erased, dates it by the first sighting of the remaining ones, as a replay
- * does.
- */
+/** If the oldest versions of an event are erased, the remaining ones date it, as in a replay. */
 async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): Promise<void> {
   const isOld = isOldSql(eventsBefore)
   await warehouse.run(
@@ -147,10 +135,7 @@ export async function defineMacros(warehouse: Warehouse): Promise<void> {
   await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
 }
 
-/**
- * Records the watch-list entries that may mean an erased person. Runs while the events are still there, because they
- * show the names, pages and handles of people.
- */
+/** Runs while the events are still there: they show the names, pages and handles of erased people. */
 async function findErasedEntries(warehouse: Warehouse): Promise<void> {
   await defineMacros(warehouse)
   await warehouse.run(
@@ -199,11 +184,9 @@ function erasable({ name, relation, columns }: StoredTable, { eventsBefore }: Er
   return `${relation} where ${parts.join(' or ')}`
 }
 
-/** A table of a database file. */
 interface StoredTable {
   /** Such as `main.people`. */
   readonly name: string
-  /** The name as SQL takes it. */
   readonly relation: string
   readonly columns: readonly string[]
 }

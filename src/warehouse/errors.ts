@@ -17,10 +17,14 @@ import {
 /** The warehouse file cannot be read. It is a projection of the journal, so nothing paid for is lost. */
 export class WarehouseDamagedError extends JobtideError {
   constructor(path: string, cause: unknown) {
-    super(EXIT.storage, `the warehouse ${path} cannot be read: ${firstLine(messageOf(cause))}`, {
-      hint: 'Nothing you paid for is lost: `jobtide replay` rebuilds the warehouse from the journal for 0 credits.',
-      cause,
-    })
+    super(
+      EXIT.storage,
+      `the warehouse ${path} cannot be read: ${messageOf(cause).split('\n', 1)[0]}`,
+      {
+        hint: 'Nothing you paid for is lost: `jobtide replay` rebuilds the warehouse from the journal for 0 credits.',
+        cause,
+      },
+    )
   }
 }
 
@@ -81,7 +85,7 @@ export const NEWER_HINT = 'Use that version of Jobtide, or name another folder w
 export function asWarehouseError(error: unknown, path: string): unknown {
   if (error instanceof JobtideError) return error
   const message = messageOf(error)
-  const line = firstLine(message)
+  const [line = ''] = message.split('\n', 1)
   const refusedByDisk = (what: string, hint: string) =>
     new StorageError(`${what} ${path}: ${line}`, { hint, cause: error })
   if (ABOUT_THE_SQL.test(message)) return new SqlError(message, error)
@@ -125,21 +129,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   return new SqlError(message, error)
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? text
-}
-
 /** Whether no process holds the file, and its file system has no locks. */
 export function hasNoLocks(error: LockedError): boolean {
   return /not supported/i.test(String(error.cause))
-}
-
-/** Adds the source of the refused SQL to an error. @param what such as `model joiners` */
-export async function naming<T>(what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof SqlError)) throw error
-    throw new SqlError(`${what}: ${error.message}`, error)
-  }
 }

@@ -13,7 +13,6 @@ import { unaskedTable } from './endpoint-tables.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
 
-/** A table for analysts, as an export writes it. */
 export interface ExportTable {
   readonly name: string
   readonly comment: string | null
@@ -40,15 +39,8 @@ const TABLES = `select c.table_name as name, any_value(coalesce(t.comment, v.com
   where c.database_name = current_database() and c.schema_name in ${IN_TIERS} and not c.internal
   group by c.table_name order by c.table_name`
 
-/**
- * The tables for analysts, by name.
- * @param names of those that are wanted; null: all
- * @throws ConfigError for one that is not there
- */
-export async function tablesToExport(
-  warehouse: Warehouse,
-  names: readonly string[] | null,
-): Promise<readonly ExportTable[]> {
+/** @param names of those that are wanted; null: all @throws ConfigError for one that is not there */
+export async function tablesToExport(warehouse: Warehouse, names: readonly string[] | null) {
   const all = await warehouse.all<Omit<ExportTable, 'columns'> & { columns: Column[] }>(TABLES)
   const known = all.map(({ name }) => name)
   const unknown = names?.find((name) => !known.includes(name))
@@ -59,10 +51,9 @@ export async function tablesToExport(
   }
   return all
     .filter(({ name }) => names?.includes(name) ?? true)
-    .map(({ name, columns, comment }) => ({ name, columns: columns.map(inPostgres), comment }))
+    .map((table): ExportTable => ({ ...table, columns: table.columns.map(inPostgres) }))
 }
 
-/** A column in a `create table` of PostgreSQL. */
 export function definitionOf({ name, postgresType }: ExportColumn): string {
   return `${quoteIdentifier(name)} ${postgresType}`
 }
@@ -123,19 +114,17 @@ export async function writeCsv(
   return warehouse.number(`copy (${rows}) to ${quoteText(path)} (format csv, header, null '')`)
 }
 
-/**
- * Statements that set the comments of a table and its columns; SQL of DuckDB and PostgreSQL. @param place the table,
- * quoted
- */
+/** SQL of DuckDB and PostgreSQL. @param place the table, quoted */
 export function commentsOn(
   place: string,
-  { comment, columns }: { comment: string | null; columns: readonly Commented[] },
+  about: { kind?: string; comment: string | null; columns: readonly Commented[] },
 ): string {
+  const { kind = 'table', comment, columns } = about
   const ofColumns = columns.map(
     ({ name, comment: text }) =>
       `comment on column ${place}.${quoteIdentifier(name)} is ${text === null ? 'null' : quoteText(text)};`,
   )
-  const ofTable = comment === null ? [] : [`comment on table ${place} is ${quoteText(comment)};`]
+  const ofTable = comment === null ? [] : [`comment on ${kind} ${place} is ${quoteText(comment)};`]
   return [...ofTable, ...ofColumns].join('\n')
 }
 
@@ -153,12 +142,7 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
   ],
   parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
-/**
- * Writes tables to the folder `to`.
- * @param names of tables for analysts; null: all
- * @throws ConfigError for a table that is not there, or when `to` is something that no export made
- * @throws StorageError when the disk refuses
- */
+/** @param names null: all @throws ConfigError for a missing table, or if no export made all of `to` */
 export async function exportTables(
   warehouse: Warehouse,
   to: string,
@@ -173,7 +157,14 @@ export async function exportTables(
   }
   const made = `${to}.jobtide-export`
   onDisk(made, () => rmSync(made, { recursive: true, force: true }))
-  const tables = await writeFolder(warehouse, made, chosen, format)
+  onDisk(made, () => makeFolders(made))
+  const write = format === 'csv' ? writeCsv : writeParquet
+  const tables: { name: string; rows: number }[] = []
+  for (const table of chosen) {
+    const rows = await write(warehouse, table, join(made, `${table.name}.${format}`))
+    tables.push({ name: table.name, rows })
+  }
+  onDisk(made, () => writeFileSync(join(made, LOAD_SCRIPT), loadScript(chosen, format)))
   onDisk(to, () => {
     rmSync(to, { recursive: true, force: true })
     renameSync(made, to)
@@ -191,29 +182,8 @@ function isExportedFolder(folder: string): boolean {
   return isOurs && readdirSync(folder).every((name) => name === LOAD_SCRIPT || isLoaded(name))
 }
 
-async function writeFolder(
-  warehouse: Warehouse,
-  folder: string,
-  tables: readonly ExportTable[],
-  format: Format,
-) {
-  const written: { name: string; rows: number }[] = []
-  const write = format === 'csv' ? writeCsv : writeParquet
-  onDisk(folder, () => makeFolders(folder))
-  for (const table of tables) {
-    const rows = await write(warehouse, table, join(folder, `${table.name}.${format}`))
-    written.push({ name: table.name, rows })
-  }
-  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables, format)))
-  return written
-}
-
 // Parquet has no integer of 128 bits: the engine would write a rounded number.
-function writeParquet(
-  warehouse: Warehouse,
-  { name, columns }: ExportTable,
-  path: string,
-): Promise<number> {
+function writeParquet(warehouse: Warehouse, { name, columns }: ExportTable, path: string) {
   const cells = columns.map((one) => {
     const column = quoteIdentifier(one.name)
     return one.postgresType === 'numeric' ? `${column}::varchar as ${column}` : column

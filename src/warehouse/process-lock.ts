@@ -16,7 +16,6 @@ import { removeDatabase } from './database-file.ts'
 import { WarehouseDamagedError, hasNoLocks } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
 
-/** A lock that this process holds. */
 export interface ProcessLock {
   /** Releases it; a second call does nothing. */
   release(): void
@@ -26,15 +25,12 @@ export interface ProcessLock {
 
 /** Real paths of the lock files that this process holds or checks. */
 const openHere = new Set<string>()
-/**
- * Checks in progress, by real path: a second check gets the same answer instead of mistaking the first for a holder.
- */
+/** Checks in progress, by real path: a second check does not mistake the first for a holder. */
 const looks = new Map<string, Promise<boolean>>()
 
 /**
- * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays forever.
- * @returns null when another process, or this one, holds it or looks at it
- * @throws StorageError when the disk refuses, or the file system has no locks
+ * The file, made where it is missing or damaged, stays forever. @returns null when another process, or this one,
+ * holds it or looks at it @throws StorageError when the disk refuses, or the file system has no locks
  */
 export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
   return onlyHere(path, async (real, done) => {
@@ -158,7 +154,6 @@ async function createLockFile(path: string): Promise<void> {
   }
 }
 
-/** The file that a name leads to; null where there is none. */
 function fileAt(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

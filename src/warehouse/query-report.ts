@@ -6,12 +6,10 @@ import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from './rows.ts'
 import { quoteIdentifier } from './sql-text.ts'
 import { ConfigError } from '../support/errors.ts'
+import { relationsIn } from './columns.ts'
 import type { Warehouse } from './warehouse.ts'
 
-/**
- * Runs `sql/reports/<name>.sql`, whose parameters have names: `$pipeline`. Parameters that it does not name are left
- * out. `Row` is the caller's word for what it returns.
- */
+/** Runs `sql/reports/<name>.sql`. Parameters, such as `$pipeline`, that it does not name are left out. */
 export async function queryReport<Row extends object>(
   warehouse: Warehouse,
   name: string,
@@ -22,16 +20,9 @@ export async function queryReport<Row extends object>(
   return warehouse.all<Row>(sql, Object.fromEntries(named))
 }
 
-/**
- * Makes `sql/reports/<name>.sql` a temporary view of this name over the tables for analysts, which the queries after it can
- * read. The warehouse stays as it is.
- * @throws ConfigError where these tables were never built
- */
+/** Makes `sql/reports/<name>.sql` a temporary view of that name. @throws ConfigError if its tables were never built */
 export async function makeReportView(warehouse: Warehouse, name: string): Promise<void> {
-  const tables = await warehouse.number(
-    `select count(*) from duckdb_tables() where schema_name = 'main' and table_name = 'joiners'`,
-  )
-  if (tables === 0) {
+  if (!(await relationsIn(warehouse)).some(({ name }) => name === 'joiners')) {
     throw new ConfigError('the warehouse has no tables for analysts yet: they were never built', {
       hint: 'Run `jobtide build`, or a pipeline.',
     })

@@ -1,13 +1,11 @@
 /** Tables and columns that were renamed since an earlier version, with their replacements. Pure. */
 
-/** The removed tables, and their replacements. */
 const TABLES: Readonly<Record<string, string>> = {
   data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
   organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 
-/** The removed columns, and their replacements. */
 const COLUMNS: Readonly<Record<string, string>> = {
   is_future: 'was_announced',
   future_events: 'announced_events',
@@ -21,11 +19,7 @@ const NO_TABLE =
 const NO_COLUMN =
   /\breferenced column "(\w+)" (?:not found|was not found)|\bdoes not have a column named "(\w+)"/i
 
-/**
- * The correction of a refused statement, in one sentence; null if it names nothing that was renamed.
- * @param message the engine's message
- * @param sql the statement
- */
+/** The correction of a refused statement, in one sentence; null if it names nothing that was renamed. */
 export function renamedHint(message: string, sql: string): string | null {
   const [, table = '', known = ''] = NO_TABLE.exec(message) ?? []
   const instead = TABLES[(table || known).toLowerCase()]

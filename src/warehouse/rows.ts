@@ -3,10 +3,8 @@
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
-/** Values by column. */
 export type Row = Readonly<Record<string, SqlValue>>
 
-/** Appends rows that have the same columns. */
 export async function appendRows(
   warehouse: {
     append: (table: string, columns: Record<string, readonly SqlValue[]>) => Promise<void>
@@ -32,7 +30,6 @@ export interface ResultTable {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-/** The rows of a result, by column. */
 export function asObjects({ columns, rows }: ResultTable): Readonly<Record<string, unknown>>[] {
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])))
 }

@@ -11,10 +11,7 @@ export function quoteText(text: string): string {
   return literals.length === 1 ? literals.join('') : `(${literals.join(' || chr(0) || ')})`
 }
 
-/**
- * Quotes the path of one file for `read_parquet` and the like, which treat it as a pattern. A path with a backslash
- * stays unchanged: no pattern can express it, and DuckDB reads a pattern without a match literally.
- */
+/** Quotes a path for functions that take patterns. None can express a backslash, but one without a match is literal. */
 export function quotePath(path: string): string {
   return quoteText(path.includes('\\') ? path : path.replaceAll(/[*?[]/g, '[$&]'))
 }

@@ -9,7 +9,14 @@ import { dirname, join } from 'node:path'
 import { makeFolders } from '../support/atomic-file.ts'
 import { sqlFolder } from '../support/assets.ts'
 import { realClock } from '../support/clock.ts'
-import { ConfigError, EXIT, JobtideError, LockedError, onDisk } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  LockedError,
+  messageOf,
+  onDisk,
+} from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
@@ -24,12 +31,20 @@ import {
   toBindings,
   toEngine,
   type DuckDBConnection,
+  type DuckDBDataChunk,
+  type DuckDBExtractedStatements,
   type DuckDBInstance,
+  type DuckDBPreparedStatement,
   type DuckDBResult,
   type DuckDBResultReader,
 } from './engine.ts'
-import { NEWER_HINT, asWarehouseError, hasNoLocks } from './errors.ts'
-import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
+import {
+  NEWER_HINT,
+  NoSqlError,
+  NotOneReadingError,
+  asWarehouseError,
+  hasNoLocks,
+} from './errors.ts'
 import type { ResultTable, RowStream, SqlList, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
@@ -44,11 +59,9 @@ const WAIT_FOR_READERS_MS = 5_000
 const LOOK_EVERY_MS = 50
 
 /**
- * Opens a warehouse.
  * @throws ConfigError in `read` mode when there is no file
  * @throws LockedError when another process has the file open; in `write` mode for longer than 5 seconds
- * @throws WarehouseDamagedError when the file cannot be read
- * @throws StorageError when the disk refuses
+ * @throws WarehouseDamagedError when the file cannot be read; StorageError when the disk refuses
  */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const { path, mode } = options
@@ -68,7 +81,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
       removeSpilled(path)
       await applySchema(warehouse)
     }
-    await searchTiers(warehouse)
+    // A statement may name a table without its tier. In a warehouse from before 0.16 all are in `main`.
+    await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
     return warehouse
   } catch (error) {
     warehouse.close()
@@ -76,16 +90,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   }
 }
 
-/** Lets a statement name a table without its tier. In a warehouse from before 0.16 all of them are in `main`. */
-async function searchTiers(warehouse: Pick<Warehouse, 'run'>): Promise<void> {
-  await warehouse.run(`set search_path = '${TIERS.join()}'`).catch(() => undefined)
-}
-
 /**
- * Inspects a warehouse before this version changes it, and refuses one that this version does not write. Opening it
- * reports all other faults of the file.
- * @param look called with the number of schema files that the warehouse does not have yet
- * @returns undefined if there is none, or it cannot be read
+ * Inspects a warehouse before this version changes it. Opening it reports all other faults of the file.
+ * @param look gets the number of schema files that it lacks @returns undefined if it is missing or unreadable
  * @throws JobtideError if a newer Jobtide made it
  */
 export async function lookBefore<T>(
@@ -159,11 +166,7 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
-/**
- * Only opens a database file, for a lock: see process-lock.ts.
- * @returns a function that closes it
- * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
- */
+/** For a lock: see process-lock.ts. @returns what closes the file @throws LockedError when another process has it */
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
   try {
     const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
@@ -188,7 +191,6 @@ class OpenWarehouse {
     this.#connection = connection
   }
 
-  /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: SqlList = []): Promise<void> {
     // Without parameters the engine runs all statements in one call; with some, it plans each in a separate call.
     const values = parameters.length === 0 ? undefined : toEngine(parameters)
@@ -200,9 +202,7 @@ class OpenWarehouse {
     return (await this.#read(sql, parameters)).getRowObjectsJS() as Row[]
   }
 
-  /**
-   * Runs one statement and returns its single number: 0 for null or no row; for a change, the number of changed rows.
-   */
+  /** Returns the single number of one statement: 0 for null or no row; for a change, its rows. */
   async number(sql: string, parameters: SqlList = []): Promise<number> {
     return Number((await this.#read(sql, parameters)).getRowsJS()[0]?.[0] ?? 0)
   }
@@ -215,16 +215,12 @@ class OpenWarehouse {
     return (await this.#read(sql, parameters)).getColumnsObjectJS() as Record<string, Value[]>
   }
 
-  /** Runs one statement for display. */
   async table(sql: string, parameters: SqlList = []): Promise<ResultTable> {
     const reader = await this.#read(sql, parameters)
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
 
-  /**
-   * Runs one statement that reads, for display, row by row. Closing the warehouse or another statement ends it.
-   * @throws NotOneReadingError for anything else
-   */
+  /** Runs one reading statement row by row, until the next statement. @throws NotOneReadingError for others */
   async stream(sql: string): Promise<RowStream> {
     const result = await this.#guard(() => streamReading(this.#connection, sql))
     return { columns: columnsOf(result), batches: this.#batchesOf(result) }
@@ -243,10 +239,7 @@ class OpenWarehouse {
     if (!this.#closed) this.#connection.interrupt()
   }
 
-  /**
-   * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
-   * their work repeatable and look again.
-   */
+  /** Everything in `work` or nothing; not nestable. If COMMIT fails, the work may have happened: look again. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.run('begin')
     try {
@@ -260,14 +253,8 @@ class OpenWarehouse {
     }
   }
 
-  /**
-   * Appends `columns` (name → values) to a table whose other columns are null.
-   * @throws TypeError for columns of different lengths or, if there are rows, one that the table does not have
-   */
-  async append(
-    table: string,
-    columns: Readonly<Record<string, readonly SqlValue[]>>,
-  ): Promise<void> {
+  /** Appends values by column; other columns are null. @throws TypeError for unequal lengths, or an unknown column */
+  async append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>) {
     const rowCount = Object.values(columns)[0]?.length ?? 0
     for (const [name, values] of Object.entries(columns)) {
       if (values.length === rowCount) continue
@@ -298,7 +285,6 @@ class OpenWarehouse {
     })
   }
 
-  /** The most memory that the engine may take, in bytes. */
   memoryLimit(): Promise<number> {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
@@ -327,13 +313,74 @@ class OpenWarehouse {
   }
 }
 
+const BLANK = String.raw`\s|;|--[^\n]*\n|\/\*.*?\*\/`
+const WRITTEN_CREATE = new RegExp(`^(?:${BLANK})*create\\b`, 'is')
+const EXPLAINED = new RegExp(`^(?:${BLANK})*explain(?:${BLANK}|\\([^()]*\\)|analyze\\b)*`, 'is')
+// The client's only message about SQL without a statement.
+const NO_STATEMENT = 'Error in native callback'
+
+/** @throws NotOneReadingError for anything but one statement that reads; errors of the engine as they are */
+async function streamReading(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+  const { CREATE, EXPLAIN, SELECT } = engine().StatementType
+  const statements = await connection.extractStatements(sql).catch((error: unknown) => {
+    throw messageOf(error) === NO_STATEMENT ? new NoSqlError() : error
+  })
+  const last = statements.count - 1
+  // Before a pivot without a list of values, the engine adds a statement that creates a temporary type.
+  for (let at = 0; at < last; at += 1) {
+    await prepared(statements, at, async (statement) => {
+      if (statement.statementType !== CREATE || WRITTEN_CREATE.test(sql))
+        throw new NotOneReadingError(`there are ${statements.count} statements`)
+      await statement.run()
+    })
+  }
+  return prepared(statements, last, async (statement) => {
+    // Also the kind of `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot`.
+    let { statementType: type } = statement
+    if (type === EXPLAIN) {
+      // With `analyze` it runs what it explains. All but the last of several are the engine's own.
+      const explained = await connection.extractStatements(sql.replace(EXPLAINED, ''))
+      type = await prepared(explained, explained.count - 1, async (one) => one.statementType)
+    }
+    if (type !== SELECT) throw new NotOneReadingError('it does not read')
+    return statement.stream()
+  })
+}
+
+async function prepared<T>(
+  statements: DuckDBExtractedStatements,
+  at: number,
+  work: (statement: DuckDBPreparedStatement) => Promise<T>,
+): Promise<T> {
+  const statement = await statements.prepare(at)
+  try {
+    return await work(statement)
+  } finally {
+    statement.destroySync()
+  }
+}
+
+function columnsOf(result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>) {
+  const types = result.columnTypes()
+  return result
+    .deduplicatedColumnNames()
+    .map((name, index) => ({ name, type: String(types[index]) }))
+}
+
+// When a statement fails after its first rows, the client ends them as if all were there; only the result shows the
+// failure, without its cause.
+async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
+  const chunk = await result.fetchChunk()
+  if (chunk !== null && chunk.rowCount > 0) return chunk
+  if (result.returnType !== engine().ResultReturnType.INVALID) return null
+  throw new JobtideError(EXIT.usage, 'the statement failed midway: some of its rows are missing', {
+    hint: 'A value cannot be computed: check casts (`try_cast` gives null instead), memory and disk space.',
+  })
+}
+
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
-/**
- * Brings the fixed tables up to date, from numbered files that are applied once, in order, each in its own transaction.
- * A file must not change after it was applied: its checksum is kept and compared.
- * @throws JobtideError when the warehouse was made by a newer Jobtide, or an applied file has changed
- */
+/** Applies each numbered file once. @throws JobtideError if a newer Jobtide made it, or an applied file changed */
 export async function applySchema(warehouse: Warehouse, folder = SCHEMA_FOLDER): Promise<void> {
   await warehouse.run(`
     create schema if not exists ops;

@@ -3,6 +3,7 @@
  * instantly.
  */
 
+import { setImmediate } from 'node:timers/promises'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +13,6 @@ import { onTestFinished } from 'vitest'
 import { planCommand } from '../../src/cli/plan-command.ts'
 import { runCommand } from '../../src/cli/service-commands.ts'
 import { statusCommand } from '../../src/cli/status-command.ts'
-import { yieldThread } from '../../src/support/clock.ts'
 import { JobtideError } from '../../src/support/errors.ts'
 import { jsonOrNull } from '../../src/support/json.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -56,7 +56,7 @@ export async function openService(
   const site = ledgerSite(START, onEnd)
   const sleep = async (ms: number) => {
     site.clock.nowMs += ms
-    await yieldThread()
+    await setImmediate()
   }
   Object.assign(site.clock, { sleep })
   const { port } = server.address() as AddressInfo

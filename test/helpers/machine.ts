@@ -3,8 +3,9 @@
  * sleep. Processes that it starts have its time, uptime and boot id.
  */
 
+import { setImmediate } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
-import { realClock, yieldThread, type Clock } from '../../src/support/clock.ts'
+import { realClock, type Clock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
 /** What happens at a time. */
@@ -36,7 +37,7 @@ export function startMachine(nowMs: number, onFailure: () => void) {
       const [next] = agenda
       const to = Math.min(until, next?.at ?? until)
       aheadMs += Math.max(0, to - now())
-      await yieldThread()
+      await setImmediate()
       if (next === undefined || next.at > until) return
       agenda = agenda.filter((one) => one !== next)
       try {

@@ -72,7 +72,6 @@ function partsPrice(
 /** B: 1 to 10 people, C: to 50, D: to 200, E: to 500, F: to 1,000, G: to 5,000, H: to 10,000, I: more. */
 const SIZES = ['B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'] as const
 
-/** Searches companies by keyword, size, industry, and whether they are hiring. */
 export const companySearch: Endpoint = {
   name: 'company-search',
   path: '/api/v1/company/search',

@@ -6,7 +6,6 @@
 
 import { z } from 'zod'
 
-/** An endpoint that pipelines of `kind: collect` ask. */
 export interface Endpoint {
   /** Its name in pipeline files and tables. */
   readonly name: string
@@ -50,17 +49,13 @@ export interface AskedFor {
   readonly status: number
 }
 
-/** In credits. */
 export interface PriceRange {
   readonly least: number
   readonly most: number
 }
 
 export interface EndpointAnswer {
-  /**
-   * `absent`: nothing has that name; `later`: the service could not say, and asked us to retry; `refused`: it says why
-   * it does not search.
-   */
+  /** `absent`: nothing has that name; `later`: ask again; `refused`: it says why it does not search. */
   readonly outcome: 'found' | 'absent' | 'later' | 'refused'
   /** Why it was refused, in the service's words. */
   readonly reason?: string
@@ -70,15 +65,11 @@ export interface EndpointAnswer {
   readonly next: string | number | null
   /** How many items the list has, if it says so; `next` is the number of a page then. */
   readonly total?: number | null
-  /** The charge as the service sent it. */
   readonly creditsSent: unknown
   readonly price: PriceRange
 }
 
-/**
- * Reads one page of a list that says how many items or pages it has. Pages are numbered from 1.
- * @param items on this page
- */
+/** One page, from 1, of a list that says how many items or pages it has. @param items on this page */
 export function pageOfList(
   { page, itemsBefore }: AskedFor,
   items: number,
@@ -112,16 +103,11 @@ interface Shape<Found> {
   readonly isSearch?: true
   /** Whether the documented envelope lacks the charge: one that is not sent counts as the price. */
   readonly isChargeUnsaid?: true
-  /**
-   * The possible charge for "not found". An answer with another status than 200, or one that can be requested again, is
-   * free.
-   */
+  /** The possible charge for "not found". Another status than 200, or "ask again", is free. */
   readonly absent: PriceRange
-  /** The error message for an answer that is neither. */
   readonly otherwise: string
 }
 
-/** Reads an answer with data, or one that says why it has none. */
 export function reading<Found>(
   { schema, absent, otherwise, isSearch, isChargeUnsaid }: Shape<Found>,
   answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,
@@ -198,7 +184,6 @@ export function listOf<Value extends z.ZodType>(value: Value, error: string) {
   return z.union([z.array(value).min(1), value.transform((one) => [one])], { error })
 }
 
-/** A numeric id of the network. */
 export const numericId = z.union(
   [
     z.int().positive(),

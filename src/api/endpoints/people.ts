@@ -30,7 +30,6 @@ const searchSchema = z.looseObject({
   pagination: z.looseObject({ total: optionalCount }).nullish().catch(null),
 })
 
-/** Searches people by job, place and employer. */
 export const peopleSearch: Endpoint = {
   name: 'people-search',
   path: '/api/v1/people-search/search',
@@ -64,7 +63,6 @@ const FREE = exactly(0)
 const FILTERS_PATH = '/api/v1/people-search/filters'
 const DEEPEST = 8
 
-/** A value of a filter. */
 export interface FilterValue {
   readonly filter: string
   readonly value: string
@@ -82,10 +80,7 @@ const named = z.looseObject({
 // Members that wrap filters or their values, but are not the name of a filter.
 const WRAPPERS = new Set(['data', 'filters', 'results', 'values', 'options', 'message'])
 
-/**
- * The values in an answer, in any of these shapes below the name of the filter: lists of texts, or of objects with a
- * value, label or name.
- */
+/** Finds, below the name of a filter, lists of texts, or of objects with a value, label or name. */
 export function filterValuesIn(json: unknown, filter = '', depth = 0): FilterValue[] {
   if (depth > DEEPEST || json === null || typeof json !== 'object') return []
   if (!Array.isArray(json)) {

@@ -71,7 +71,6 @@ export const postReposts: Endpoint = {
   ),
 }
 
-/** Searches posts by keyword, age, author and mentioned company. */
 export const postSearch: Endpoint = {
   name: 'post-search',
   path: '/api/v1/post/search',

@@ -15,7 +15,7 @@ import {
   sqlFilesIn,
   type ModelFile,
 } from '../../warehouse/catalog.ts'
-import { SqlError, naming } from '../../warehouse/errors.ts'
+import { SqlError } from '../../warehouse/errors.ts'
 
 export class OwnSqlError extends ConfigError {
   /** @param place the file, with its line if known, such as `models/mine.sql:7` */
@@ -47,7 +47,6 @@ export interface OwnFiles {
 // The last semicolon, and the comments behind it.
 const END = /;\s*(?:--[^\n]*(?:\n\s*|$))*$/
 
-/** Whether there are models, checks or lists in the folder of a project. */
 export function holdsOwn(folder: string): boolean {
   return (
     ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0) ||
@@ -55,15 +54,12 @@ export function holdsOwn(folder: string): boolean {
   )
 }
 
-/**
- * Reads the models, checks and lists in the folder of a project.
- * @throws ConfigError for a file that has a name that is taken, or that other accounts may write
- */
-export function readOwnFiles(folder: string): OwnFiles {
+/** @param isAll false: only its lists @throws ConfigError for a taken name, or a file that other accounts may write */
+export function readOwnFiles(folder: string, isAll = true): OwnFiles {
   const hashes = new Map<string, string>()
   const shipped = shippedNames()
   const read = (kind: string) =>
-    filesIn(join(folder, kind)).map((path) => {
+    (isAll ? filesIn(join(folder, kind)) : []).map((path) => {
       const file = `${kind}/${basename(path)}`
       const name = basename(path, '.sql')
       const bytes = onDisk(path, () => {
@@ -91,15 +87,9 @@ export function readOwnFiles(folder: string): OwnFiles {
     return { ...model, file, grain: model.grain || `Made by ${file}.` }
   })
   const checks = read('checks').map(({ file, name, sql }) => ({ file, name, sql }))
-  const own = readListsOnly(folder)
-  return { models, checks, lists: own.lists, hashes: new Map([...hashes, ...own.hashes]) }
-}
-
-/** As {@link readOwnFiles}, without models and checks. */
-export function readListsOnly(folder: string): OwnFiles {
   const lists = readOwnLists(folder)
-  const hashes = new Map([...lists].map(([file, text]) => [file, sha256Hex(text)]))
-  return { models: [], checks: [], lists, hashes }
+  for (const [file, text] of lists) hashes.set(file, sha256Hex(text))
+  return { models, checks, lists, hashes }
 }
 
 function filesIn(folder: string): string[] {
@@ -119,17 +109,17 @@ export function refuseTaken(file: string, name: string, taken: ReadonlySet<strin
   )
 }
 
-/** An error of the engine in an own file is shown with its line; in other files, as {@link naming} does. */
+/** Adds the source of refused SQL to an error: in an own file its line. @param what such as `model joiners` */
 export async function namingFile<T>(
   what: string,
   file: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (file === undefined) return naming(what, work)
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
+    if (file === undefined) throw new SqlError(`${what}: ${error.message}`, error)
     // Every statement puts this SQL on its first line, so line numbers match.
     const [, problem = '', line] = /^([^]*?)(?:\n+LINE (\d+): [^]*)?$/.exec(error.message) ?? []
     throw new OwnSqlError(line === undefined ? file : `${file}:${line}`, problem, '', error)

@@ -10,8 +10,8 @@ import { loadedTables, nameInTier } from '../../warehouse/catalog.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { readState } from '../build-state.ts'
 import { constraintsOf } from '../checks.ts'
-import { readsOf, runOrder, withSchemas, type Project, type ProjectNode } from '../project.ts'
-import { OwnSqlError, readListsOnly, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
+import { nodeOf, readsOf, runOrder, type Project, type ProjectNode } from '../project.ts'
+import { OwnSqlError, readOwnFiles, refuseTaken, type OwnFiles } from './files.ts'
 
 const NONE: OwnFiles = { models: [], checks: [], lists: new Map(), hashes: new Map() }
 
@@ -27,10 +27,9 @@ export function refuseOnSpark(own: number): void {
 }
 
 /**
- * The project with the user's own models and checks; from now on, computed models read the user's own lists.
+ * From now on, computed models read the user's own lists.
  * @param folder of the project; null: that of the last build; undefined: only the lists of that one, so that the
- *   tables that the last build made from its models are dropped
- * @throws ConfigError that names the wrong file, before anything is built
+ * tables of its models are dropped @throws ConfigError that names the wrong file, before anything is built
  */
 export async function withOwn(
   warehouse: Warehouse,
@@ -39,35 +38,26 @@ export async function withOwn(
 ): Promise<Project> {
   const before = await readState(warehouse)
   const root = folder ?? before?.folder ?? null
-  const read = folder === undefined ? readListsOnly : readOwnFiles
-  const files = root === null ? NONE : read(root)
+  const files = root === null ? NONE : readOwnFiles(root, folder !== undefined)
   useOwnLists(files.lists)
   if (files.hashes.size === 0 && before === null) return project
   const made = Object.fromEntries(files.hashes)
   const isNew = ({ file }: { readonly file: string }) => before?.made[file] !== made[file]
   const reads = await readsOfFiles(warehouse, files, project)
   const shipped = new Map(project.nodes.map((node) => [node.name, node]))
-  const nodes = inOrder(
-    files.models.map((model) => {
-      const own = reads.get(model.file) ?? []
-      const schemaOf = (name: string) =>
-        own.includes(name) ? shipped.get(name)?.schema : undefined
-      const endpoints = [model, ...own.map((name) => shipped.get(name))].flatMap(
-        (one) => one?.endpoints ?? [],
-      )
-      return {
-        ...model,
-        reads: own,
-        storedSql: withSchemas(model.sql, schemaOf),
-        endpoints: [...new Set(endpoints)],
-        computed: null,
-      }
-    }),
-  )
+  const found = files.models.map((model): ProjectNode => {
+    const own = reads.get(model.file) ?? []
+    const read = own.flatMap((name) => shipped.get(name) ?? [])
+    const endpoints = [model, ...read].flatMap((one) => one.endpoints ?? [])
+    return { ...nodeOf(model, model.file, own, shipped), endpoints: [...new Set(endpoints)] }
+  })
+  const ownNames = new Set(found.map(({ name }) => name))
+  const existing = found.flatMap((node) => node.reads.filter((name) => !ownNames.has(name)))
+  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
+  const nodes = runOrder(found, existing, refuse)
   const stale = new Set<string>()
-  for (const node of nodes) {
+  for (const node of nodes)
     if (isNew(node) || node.reads.some((name) => stale.has(name))) stale.add(node.name)
-  }
   const checks = files.checks.map((check) => {
     return { ...check, reads: reads.get(check.file) ?? [], isNew: isNew(check) }
   })
@@ -83,20 +73,12 @@ export async function withOwn(
     nodes: [...project.nodes, ...nodes],
     checks: [...project.checks, ...ofHeaders, ...checks],
     reserved: new Set([...project.reserved, ...nodes.map(({ name }) => name)]),
-    fingerprint: withLists(project.fingerprint, files),
+    fingerprint:
+      files.lists.size === 0
+        ? project.fingerprint
+        : sha256Hex(JSON.stringify([project.fingerprint, ...files.lists])),
     own: { folder: root ?? '', made, stale, gone },
   }
-}
-
-function withLists(fingerprint: string, { lists }: OwnFiles): string {
-  return lists.size === 0 ? fingerprint : sha256Hex(JSON.stringify([fingerprint, ...lists]))
-}
-
-function inOrder(found: readonly ProjectNode[]): ProjectNode[] {
-  const own = new Set(found.map(({ name }) => name))
-  const existing = new Set(found.flatMap(({ reads }) => reads.filter((name) => !own.has(name))))
-  const refuse = (message: string) => new ConfigError(message, { hint: 'Nothing was built.' })
-  return runOrder(found, [...existing], refuse)
 }
 
 /**

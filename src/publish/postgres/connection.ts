@@ -14,21 +14,15 @@ import { PublishError, RefusedError } from '../errors.ts'
 const CONNECT_WITHIN_MS = 10 * SECOND
 const CHUNK_BYTES = 1_048_576
 
-/** An open database. */
 export interface Postgres {
   /** Runs a statement, or without values several, and returns the rows of one. */
   all<Row extends QueryResultRow>(sql: string, values?: readonly string[]): Promise<Row[]>
   /** Runs a statement that changes rows, and returns how many. */
   change(sql: string): Promise<number>
-  /** Runs `copy … from stdin` with the bytes of a file. */
   copyFrom(sql: string, path: string): Promise<void>
 }
 
-/**
- * Connects for `work`; what is not committed by its end is undone, also where this process dies.
- * @param signal ends a copy on its way
- * @throws PublishError, or LockedError, that says what the server or the way to it refused
- */
+/** What `work` does not commit is undone. @param signal ends a copy @throws PublishError or LockedError */
 export async function withPostgres<T>(
   address: PostgresAddress,
   signal: AbortSignal,
@@ -67,13 +61,10 @@ export async function withPostgres<T>(
   }
 }
 
-function tlsOf({ tls, host, rootCertificate }: PostgresAddress) {
+function tlsOf({ tls, host: servername, rootCertificate: file }: PostgresAddress) {
   if (tls === 'disable') return false
-  const ca =
-    rootCertificate === null
-      ? {}
-      : { ca: onDisk(rootCertificate, () => readFileSync(rootCertificate, 'utf8')) }
-  return { rejectUnauthorized: tls === 'verify-full', servername: host, ...ca }
+  const ca = file === null ? {} : { ca: onDisk(file, () => readFileSync(file, 'utf8')) }
+  return { rejectUnauthorized: tls === 'verify-full', servername, ...ca }
 }
 
 const GRANTS =
@@ -124,9 +115,8 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
     const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
     return new PublishError(`${message}${where}`, details(hint))
   }
-  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`)) {
+  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`))
     return new PublishError(message, details(TLS_HINT))
-  }
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
   const hint =
     'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.'

@@ -36,14 +36,13 @@ export interface LoadOptions {
   readonly onProgress?: (step: Step) => void
 }
 
-export interface LoadedTable {
+/** Of its rows some changed; null where it had this content already, and nothing was sent. */
+type LoadedTable = {
   readonly name: string
   readonly rows: number
-  /** Rows that were deleted or inserted; null where it had this content already, and nothing was sent. */
   readonly rowsChanged: number | null
 }
 
-/** The state of a table in the database. */
 interface Found {
   readonly name: string
   readonly kind: string
@@ -73,7 +72,6 @@ const LONGEST_NAME = 63
 const LONGEST_KEY = 2_000
 
 /**
- * Loads `tables`.
  * @throws RefusedError where a table of that name is not ours, or views keep one whose columns changed
  * @throws LockedError while another export loads the schema, or another session locks a table
  * @throws PublishError when the database refuses or cannot be reached; it stays as it was
@@ -83,9 +81,8 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
   const tooLong = tables
     .flatMap(({ name, columns }) => [name, ...columns.map((column) => column.name)])
     .find((name) => Buffer.byteLength(name) > LONGEST_NAME)
-  if (tooLong !== undefined) {
+  if (tooLong !== undefined)
     throw new ConfigError(`PostgreSQL accepts no name over ${LONGEST_NAME} bytes: ${tooLong}`)
-  }
   return withPostgres(address, signal, async (database) => {
     await database.all(BEGIN)
     const [lock] = await database.all<{ is_free: boolean }>(
@@ -98,11 +95,16 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
       })
     }
     const schemas = 'select 1 from pg_namespace where nspname = $1'
-    if ((await database.all(schemas, [schema])).length === 0) {
+    if ((await database.all(schemas, [schema])).length === 0)
       await database.all(`create schema ${quoteIdentifier(schema)}`)
-    }
     const there = new Map((await foundIn(database, schema)).map((found) => [found.name, found]))
-    refuseOthers(options, there)
+    const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
+    if (others.length > 0) {
+      const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
+      throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
+        hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
+      })
+    }
     const staged: Staged[] = []
     const total = tables.length + 1
     for (const [done, table] of tables.entries()) {
@@ -118,15 +120,13 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
     }
     await database.all('commit')
     // Deleted rows leave the files of the tables; dashboards get plans for what is there now.
-    for (const { name, rowsChanged } of loaded) {
+    for (const { name, rowsChanged } of loaded)
       if ((rowsChanged ?? 0) > 0) await database.all(`vacuum (analyze) ${placeOf(schema, name)}`)
-    }
     onProgress?.({ done: total, total, name: `${tables.length} tables` })
     return loaded
   })
 }
 
-/** The names of our tables in a schema. */
 export async function postgresTables(
   address: PostgresAddress,
   schema: string,
@@ -142,18 +142,6 @@ function foundIn(database: Postgres, schema: string): Promise<Found[]> {
 
 function isOurs({ kind, comment }: Found): boolean {
   return kind === 'r' && MARK.test(comment ?? '')
-}
-
-function refuseOthers(
-  { address, schema, tables }: LoadOptions,
-  there: ReadonlyMap<string, Found>,
-): void {
-  const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
-  if (others.length === 0) return
-  const names = others.map(({ name }) => `${schema}.${name}`).join(', ')
-  throw new RefusedError(`${address.shown}: ${names} exists, but no export made it`, {
-    hint: 'Name another schema (--schema, `schema:` of the pipeline), or move the existing one away. Nothing was changed.',
-  })
 }
 
 /** A table that is in a temporary one, or has this content already. */
@@ -186,11 +174,7 @@ async function stage(
 }
 
 /** The key, where every value of it fits into an index. */
-async function keyOf(
-  warehouse: Warehouse,
-  { name, columns }: ExportTable,
-  key: readonly string[],
-): Promise<readonly string[]> {
+async function keyOf(warehouse: Warehouse, { name, columns }: ExportTable, key: readonly string[]) {
   const texts = columns.filter((one) => key.includes(one.name) && one.postgresType === 'text')
   if (texts.length === 0) return key
   const bytes = texts.map((one) => `strlen(${quoteIdentifier(one.name)})`).join(' + ')
@@ -199,11 +183,7 @@ async function keyOf(
 }
 
 /** Columns to add so that a table has this shape; null where it must be made again. */
-function changeOf(
-  { columns, key: hasKey }: Found,
-  table: ExportTable,
-  key: readonly string[],
-): ExportTable['columns'] | null {
+function changeOf({ columns, key: hasKey }: Found, table: ExportTable, key: readonly string[]) {
   const wanted = new Map(table.columns.map((column) => [column.name, column]))
   const isKept = (columns ?? []).every(([name, type]) => wanted.get(name)?.postgresType === type)
   if (!isKept || (hasKey ?? []).join('\n') !== key.join('\n')) return null
@@ -225,9 +205,8 @@ async function replace(
     const primary = key.length === 0 ? [] : [`primary key (${listOf(key)})`]
     await database.all(`create table ${place} (${[...columns, ...primary].join(', ')})`)
   } else {
-    for (const one of added) {
+    for (const one of added)
       await database.all(`alter table ${place} add column ${definitionOf(one)}`)
-    }
   }
   const names: readonly string[] = table.columns.map((one) => one.name)
   const all = (of: string, some = names) =>

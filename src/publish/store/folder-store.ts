@@ -52,11 +52,7 @@ const LOOK_AGAIN_MS = 20
 const PLACE_TRIES = 5
 const NEW = { flag: 'wx' }
 
-/**
- * Opens the store in the absolute folder `root`; for writing, creates a missing one.
- * @param modes of what is written; null: as the process's umask says
- * @throws PublishError when the folder cannot be made, or to read, is not there
- */
+/** @param modes of what is written; null: as the umask says @throws PublishError if it cannot be made or read */
 export function openFolderStore(
   root: string,
   clock: Clock,
@@ -250,9 +246,8 @@ class FolderStore implements ObjectStore {
   async remove(keys: readonly string[]): Promise<void> {
     const paths = keys.map((key) => this.localPath(key))
     for (const path of paths) guarded(path, () => rmSync(path, { force: true }))
-    for (const folder of new Set(paths.map((path) => dirname(path)))) {
+    for (const folder of new Set(paths.map((path) => dirname(path))))
       guarded(folder, () => this.#removeEmpty(folder))
-    }
   }
 
   /** Removes a folder that became empty, then the one it was in. */
@@ -280,7 +275,6 @@ class FolderStore implements ObjectStore {
   }
 }
 
-/** The result of `work`; undefined where a file or folder is missing. */
 function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()

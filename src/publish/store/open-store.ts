@@ -13,36 +13,26 @@ import {
   type StoreOptions,
 } from './object-store.ts'
 
-/** Whether a destination, or a snapshot in one, is on a disk of this machine. */
 export function isFolderAddress(destination: string): boolean {
   return !destination.startsWith('s3://')
 }
 
-/**
- * Opens `s3://bucket/prefix` or a folder.
- * @throws ConfigError when destination or options are misspelt; nothing was sent then
- * @throws PublishError when it cannot be reached, made or written
- */
+/** @throws ConfigError if something is misspelt: nothing was sent; PublishError if it cannot be reached or written */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   const { clock, access, modes, s3 = {}, s3Endpoint: endpoint = s3.endpoint } = options
-  if (isFolderAddress(destination)) {
+  if (isFolderAddress(destination))
     return openFolderStore(resolve(destination), clock, access, modes)
-  }
   const s3Options = { ...s3, endpoint }
   checkS3Options(s3Options)
   const { openS3Store } = await import('./s3-store.ts')
   return openS3Store(parseS3Address(destination), s3Options, clock, access)
 }
 
-/** An address as stores name it: without a slash at its end. */
 export function withoutSlash(address: string): string {
   return address.replace(/(?<=.)\/+$/, '')
 }
 
-/**
- * An s3:// address unchanged, a folder made absolute from `base`; null for anything else.
- * @throws ConfigError for an s3:// address that is misspelt
- */
+/** An s3:// address as it is, a folder made absolute from `base`; null for others. @throws ConfigError if misspelt */
 export function absoluteAddress(address: string, base: string): string | null {
   if (!isFolderAddress(address)) {
     parseS3Address(address)
@@ -56,16 +46,12 @@ const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 // Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 
-/**
- * Takes `s3://bucket/prefix` apart. @throws ConfigError when it is not such an address, or its prefix is not a plain
- * key
- */
+/** @throws ConfigError when it is no `s3://bucket/prefix`, or its prefix is not a plain key */
 export function parseS3Address(address: string): S3Address {
   const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names. Nothing was sent.'
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
-  if (bucket === undefined) {
+  if (bucket === undefined)
     throw new ConfigError(`${withoutCredentials(address)} is not an S3 address`, { hint })
-  }
   const prefix = withoutTrailingSlashes(path)
   try {
     if (prefix !== '') checkKey(prefix)
@@ -81,9 +67,8 @@ export function checkS3Options(options: S3Options): void {
   const refuse = (what: string, advice: string) => {
     throw new ConfigError(what, { hint: `${advice} Nothing was sent.` })
   }
-  if (key !== undefined && sse !== 'aws:kms') {
+  if (key !== undefined && sse !== 'aws:kms')
     refuse(`kms_key_id is given, but sse is ${sse}`, 'Set sse: aws:kms, or leave kms_key_id out.')
-  }
   if (storageClass !== undefined && !/^[A-Z][A-Z0-9_-]*$/.test(storageClass)) {
     const what = `${JSON.stringify(storageClass)} is not a storage class`
     refuse(what, 'Such as STANDARD_IA or INTELLIGENT_TIERING.')

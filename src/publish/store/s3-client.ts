@@ -6,7 +6,6 @@ import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { checkKey, type S3Address, type S3Options } from './object-store.ts'
 
-/** The action of a call, and the permissions that it needs. */
 const PERMISSIONS = {
   write: 's3:PutObject and s3:AbortMultipartUpload there, and kms:GenerateDataKey with aws:kms',
   read: 's3:GetObject there and s3:ListBucket on the bucket, and kms:Decrypt with aws:kms',
@@ -35,7 +34,6 @@ const HINTS: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: REGION,
 }
 
-/** A prefix of a bucket. Keys are relative to it. */
 export class S3Connection {
   readonly client: S3Client
   readonly bucket: string
@@ -50,7 +48,6 @@ export class S3Connection {
     this.#server = server
   }
 
-  /** `s3://bucket/prefix`. */
   get url(): string {
     return `s3://${this.bucket}/${this.prefix}`.replace(/\/$/, '')
   }
@@ -60,7 +57,6 @@ export class S3Connection {
     return { Bucket: this.bucket, Key: this.prefix + key }
   }
 
-  /** Runs one call. @throws PublishError for whatever fails */
   async call<T>(action: S3Action, key: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work()

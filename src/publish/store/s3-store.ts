@@ -51,11 +51,7 @@ const PROBE_KEY = 'conditional-write-probe'
 /** More processes than ever open one destination at the same moment. */
 const PROBES_AT_ONCE = 50
 
-/**
- * Opens a prefix of a bucket; to write, also proves that its conditional writes work. Credentials come from the SDK's own chain,
- * and so does the region; with an endpoint it defaults to us-east-1.
- * @throws PublishError when the destination cannot be reached or written, or ignores conditions
- */
+/** Credentials and region come from the SDK. @throws PublishError if it cannot be written, or ignores conditions */
 export async function openS3Store(
   address: S3Address,
   options: S3Options,
@@ -94,9 +90,8 @@ class S3Store implements ObjectStore {
   }
 
   /**
-   * Proves on a test object that the server honours conditional writes: many ignore the headers, and two publishers
-   * would overwrite each other silently. The object stays: credentials that may not delete would leave one for each
-   * run.
+   * Many servers ignore the headers of conditional writes: two publishers would overwrite each other silently.
+   * The test object stays: credentials that may not delete would leave one for each run.
    */
   async probe(): Promise<void> {
     const fault = await this.#probeFault()
@@ -107,21 +102,18 @@ class S3Store implements ObjectStore {
     })
   }
 
-  /** The fault of the server; null for none. Other processes may write the same object meanwhile. */
   async #probeFault(): Promise<string | null> {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
       this.replace(PROBE_KEY, Buffer.from(randomUUID()), expected)
     const version = async () => (await this.get(PROBE_KEY))?.version ?? null
-    if ((await write(null)) && (await write(null))) {
+    if ((await write(null)) && (await write(null)))
       return 'it overwrote an object in spite of If-None-Match'
-    }
     let before = await version()
     for (let tries = 0; tries < PROBES_AT_ONCE; tries += 1) {
       if (before === null) return 'a new object was refused as if it existed'
-      if (await write(before)) {
+      if (await write(before))
         return (await write(before)) ? 'it overwrote an object in spite of If-Match' : null
-      }
       const now = await version()
       // Otherwise another process was first, and the refusal was right.
       if (now === before) this.#quote = this.#quote === '' ? '"' : ''
@@ -144,7 +136,6 @@ class S3Store implements ObjectStore {
     await this.#s3.call('write', key, () => this.#put(key, bytes, this.#ofData))
   }
 
-  /** One request; the new ETag. */
   async #put(key: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) {
     const { ETag, ServerSideEncryption: done } = await this.#s3.client.send(
       new PutObjectCommand({ ...this.#inputFor(key), ...more, Body: bytes }),
@@ -330,9 +321,8 @@ class S3Store implements ObjectStore {
         pages.push(page)
         if (page.IsTruncated !== true) return pages
         const next = markerOf(page)
-        if (isDeepStrictEqual(next, after)) {
+        if (isDeepStrictEqual(next, after))
           throw new PublishError('the listing of the server does not end: it repeats a page')
-        }
         after = next
       }
     })
@@ -377,13 +367,11 @@ class S3Store implements ObjectStore {
     const old = found.filter(({ IsLatest }) => IsLatest !== true)
     const markers = pages.flatMap(({ DeleteMarkers = [] }) => DeleteMarkers)
     // Delete markers go last, separately: without its marker a removed object would reappear.
-    for (const some of [old, markers]) {
+    for (const some of [old, markers])
       await this.#removeAll(some.map(({ Key, VersionId = 'null' }) => ({ Key, VersionId })))
-    }
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
   }
 
-  /** Every version of an object and every marker of a removed one; none where the server keeps no versions, and says so. */
   #versionPages() {
     const send = (input: { Bucket: string; Prefix: string }) =>
       this.#s3.client.send(new ListObjectVersionsCommand(input)).catch((error: unknown) => {
@@ -396,7 +384,6 @@ class S3Store implements ObjectStore {
     }))
   }
 
-  /** Removes the parts of uploads that began before; returns how many. */
   async #abandonUploads(begunBefore: number): Promise<number> {
     const { client, bucket, prefix } = this.#s3
     const pages = await this.#pages(
@@ -416,10 +403,7 @@ class S3Store implements ObjectStore {
   }
 }
 
-/**
- * The reason why a conditional write failed. Lost: another writer won, 412, or 404 where the object vanished meanwhile.
- * Otherwise it met another one, 409, and perhaps both failed. @throws all other errors
- */
+/** Lost: another writer won (412), or the object vanished (404). Met another (409): perhaps both failed. */
 function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)
   if (status === 409) return 'met another'
