@@ -258,6 +258,7 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
     return (
       stepOfLadder(before, after) ??
       stepOfDeputy(before, after, isSame) ??
+      stepOfRegion(before, after, isSame) ??
       atOneLevel(before, after, isSame)
     )
   }
@@ -364,6 +365,31 @@ function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): Compare
     return labelOf(step, 'step_of_trade', 0.85)
   }
   return null
+}
+
+const POSTS_OF_A_WHOLE = new Set(['director', 'vp', 'cxo'])
+// A firm has several of them, whatever place they name.
+const HOLD_NO_POST = new Set(['founder', 'owner', 'partner', 'shareholder', 'board'])
+
+/**
+ * "CEO, France" → "CEO": who headed a country and then the whole rises. The other way may only say where the post was all
+ * the time.
+ */
+function stepOfRegion(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles | null {
+  const isPost = [before, after].every(
+    ({ understood, english }) =>
+      POSTS_OF_A_WHOLE.has(understood.level) && !english.some((word) => HOLD_NO_POST.has(word)),
+  )
+  const isStep = isSame && isPost && isOfRegion(before) && isOfWhole(after)
+  return isStep ? verdict('promotion', 'region_to_whole', 0.7) : null
+}
+
+function isOfRegion({ places }: ReadTitle): boolean {
+  return places.length > 0 && places.every((place) => roles.regions.has(place))
+}
+
+function isOfWhole({ places, inOrder }: ReadTitle): boolean {
+  return places.length === 0 && !inOrder.includes('regional')
 }
 
 /** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level do not count between two fields. */

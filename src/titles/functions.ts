@@ -24,6 +24,7 @@ const madeRoles = kept('roles', () => {
       synonyms: z.record(z.string().min(1), phraseList),
       ...each(phraseList, 'units', 'leading', 'levels', 'fillers', 'places', 'technologies'),
       ...each(joined, 'jobs_with_field_apart', 'general', 'software', 'deputies', 'stand_in_jobs'),
+      regions: joined,
       steps_of_trades: z.array(wordList),
       grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
     }),
@@ -40,7 +41,7 @@ const madeRoles = kept('roles', () => {
     ['unit', units],
     ['leading', leading],
     ['level', levels],
-    ['place', places],
+    ['place', [...places, ...[...read.regions].map((region) => region.split(' '))]],
     ['technology', technologies],
     ['filler', [['and'], ...fillers]],
   ]

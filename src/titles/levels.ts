@@ -314,8 +314,19 @@ function hasHead(items: readonly Item[]): boolean {
 const OF = new Set(['of', 'de', 'd', 'da', 'do', 'del', 'des', 'du', 'di'])
 const GRADES_WITHIN = new Set(['senior', 'junior', 'middle'])
 
+// "Assistentin Vertriebsleitung": in German the person comes first, and then whom she assists; "Assistent Manager" is English.
+const ASSISTS = /^assisten(?:z|tin)$/
+const MAY_ASSIST = /^assistent$/
+const ASSISTED = /(?:leitung|fuhrung|leiters|leiterin)$/
+
+function assistsLeader([first = '', second = '', ...others]: readonly string[]): boolean {
+  if (ASSISTS.test(first)) return second !== ''
+  return MAY_ASSIST.test(first) && [second, ...others].some((word) => ASSISTED.test(word))
+}
+
 /** The words of a part as the lists hold them: "Gerente Senior de Contas" → "senior gerente de contas". */
 function wordsInOrder(words: readonly string[]): readonly string[] {
+  if (assistsLeader(words)) return [words[0] ?? '', 'der', ...words.slice(1)]
   const at = words.findIndex(
     (word, index) => index > 0 && OF.has(words[index + 1] ?? '') && isGradeWithin(word),
   )

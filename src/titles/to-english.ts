@@ -323,7 +323,15 @@ function translated(
 }
 
 function unknownWord(word: string): readonly string[] {
-  return englishWords.has(word) ? [word] : (compound(word)?.english ?? [cognate(word) ?? word])
+  return englishWords.has(word) ? [word] : (compound(word)?.english ?? [cognateOf(word) ?? word])
+}
+
+/** Also of a feminine form, whose masculine no list holds: "biostatisticienne". */
+function cognateOf(word: string): string | undefined {
+  return (
+    [word, ...baseForms(word)].map((form) => cognate(form)).find((found) => found !== null) ??
+    undefined
+  )
 }
 
 const SHORTEST_COGNATE = 6

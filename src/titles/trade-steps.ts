@@ -51,7 +51,7 @@ const about = new Map(made.about)
 
 /** The parts of a title that are examined. */
 interface OnLadders {
-  readonly places: readonly Place[]
+  readonly steps: readonly Place[]
   readonly firstPart: readonly string[]
   readonly inOrder: readonly string[]
   readonly understood: { readonly function: string }
@@ -67,8 +67,8 @@ export interface Step {
 
 /** The distance of two titles on one ladder of a trade; null where none holds both, or on one step. */
 export function stepOfLadders(before: OnLadders, after: OnLadders): Step | null {
-  for (const from of before.places) {
-    const to = after.places.find(({ ladder }) => ladder === from.ladder)
+  for (const from of before.steps) {
+    const to = after.steps.find(({ ladder }) => ladder === from.ladder)
     const known = about.get(from.ladder)
     if (to === undefined || known === undefined || to.step === from.step) continue
     const isOfTrade = [before, after].some(({ understood }) =>

@@ -158,8 +158,10 @@ function comparable(found: ReturnType<typeof read>) {
     /** Whether it names a role that the person no longer has or does not have yet. */
     isOfAnotherTime: presentParts(parts) !== parts,
     firstPart: own[0] ?? [],
+    /** The places that it names; a country or a part of the world is also a region. */
+    places: textsOf('place', english),
     /** Its positions on ladders of trades. */
-    places: placesOf(inOrder.map(masculine)),
+    steps: placesOf(inOrder.map(masculine)),
     inOrder,
     /** The form that all spellings of one title share: case, signs, short forms, gender, order of words, I or 1. */
     normal: normalForm(english.language === 'en' ? english.parts : english.native),

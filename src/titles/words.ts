@@ -11,8 +11,16 @@ const lists = kept('words', () =>
   readTaxonomy(
     'words.yaml',
     z.strictObject({
-      ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'grade_prefixes', 'fillers'),
-      ...each(wordList, 'degrees', 'ambiguous', 'articles', 'often_mistyped'),
+      ...each(wordList, 'one_word', 'to_belongs_to_the_words', 'fillers'),
+      ...each(
+        wordList,
+        'grade_prefixes',
+        'no_grade_prefixes',
+        'degrees',
+        'ambiguous',
+        'articles',
+        'often_mistyped',
+      ),
       ...each(z.record(z.string(), z.string()), 'letters', 'entities'),
       endings: z.record(z.string(), z.array(z.string())),
     }),
@@ -227,7 +235,11 @@ const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(
 const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
 // "Vertriebs- und Marketingleiter": one post, not two.
 const SHARED_END = /(?<=\p{L}{2})-\s+(?:und|oder|u|&|och|og|en)\s+(?=\p{L})/gu
+// "Health, Safety & Environment" is one field.
+const SAFETY_LIST =
+  /\b(quality|health|safety|security|environment(?:al)?),\s*(?=(?:health|safety|security|environment(?:al)?)\b)/g
 const PART_BORDER = /[,;،、|()[\]{}【】「」–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
+const INITIALS = /((?:\p{L}+[ -]){1,5}\p{L}+) ?\(([a-z]{2,6})\)/gu
 const WORD_BORDER = /[^\p{L}\p{M}\p{N}&]+/u
 // מנכ"ל, סמנכ״לית: the sign of an abbreviation.
 const HEBREW_QUOTES = /(?<=\p{sc=Hebrew})["'״׳”](?=\p{sc=Hebrew})/gu
@@ -269,7 +281,17 @@ export function splitTitle(title: string): Parts {
     if (words.length > 0) parts.push(words)
     isOfPost ||= namesPost(words)
   }
-  return parts.length > 1 && parts.some(isDegree) ? parts.filter(isNoDegree) : parts
+  const [first = []] = parts
+  const areDegrees = parts.length > 1 ? parts.some(isDegree) : first.length > 1
+  return areDegrees ? parts.filter(isNoDegree) : parts
+}
+
+/** "Construction Safety Officer (CSO)": the first letters of the words before them only repeat them. */
+function withoutInitials(text: string): string {
+  return text.replace(INITIALS, (all, words: string, letters: string) => {
+    const first = words.split(WORD_BORDER).map((word) => word[0])
+    return first.slice(-letters.length).join('') === letters ? words : all
+  })
 }
 
 /** "PhD", "MBA CFA". */
@@ -309,6 +331,8 @@ function plain(title: string): string {
     text = text.replace(/\bc\+\+/g, 'cpp').replace(/\b([cf])#/g, '$1sharp')
     text = text.replace(/\.net\b/g, ' dotnet').replace(/(?<=\w)\.(?:com|org|io)\b/g, ' ')
   }
+  if (text.includes('(')) text = withoutInitials(text)
+  if (text.includes(',')) text = text.replace(SAFETY_LIST, '$1 ')
   return text.replace(/['’`´]s(?![\p{L}\p{N}])/gu, '')
 }
 
@@ -344,13 +368,14 @@ function wordsOf(part: string, isOfPost: boolean): string[] {
 }
 
 const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
+const NO_GRADE_PREFIXES = lists.no_grade_prefixes.map(foldLetters)
 // The rest must be a word: "seniors", "juniorin" and "seniority" are not.
 const SHORTEST_LATIN_REST = 5
 const LATIN = /^[a-z]/
 
 function wordsOfCompound(word: string): readonly string[] {
   const prefix = GRADE_PREFIXES.find((text) => word.startsWith(text))
-  if (prefix === undefined) return [word]
+  if (prefix === undefined || NO_GRADE_PREFIXES.some((text) => word.startsWith(text))) return [word]
   const rest = word.slice(prefix.length)
   const shortest = LATIN.test(rest) ? SHORTEST_LATIN_REST : 1
   return rest.length < shortest ? [word] : [prefix, rest]

@@ -204,7 +204,11 @@ function stintsOfTrack(timeline: Timeline, elsewhere: Elsewhere): ExpectedStint[
   const once = withoutOverlaps(named)
   const leftAgain = new Set(once.filter((fact, at) => isLeftAgain(fact, once[at + 1], outlasting)))
   const leftBefore = new Set(
-    once.filter((fact, at) => isLeftBefore(fact, once[at - 1], outlasting, elsewhere)),
+    once.filter(
+      (fact, at) =>
+        isLeftBefore(fact, once[at - 1], outlasting, elsewhere) ||
+        isSaidAgain(fact, once.slice(0, at), facts, outlasting, elsewhere),
+    ),
   )
   const counted = once.filter((fact) => !leftAgain.has(fact) && !leftBefore.has(fact))
   const inTime = counted.filter((fact) => !isToldLate(fact, counted, elsewhere))
@@ -412,6 +416,45 @@ function isLeftBefore(
     .some(
       ({ left, joined }) => (left === null || left >= fact.at) && isNearer(joined, before, fact),
     )
+}
+
+/** A leaving reported again under a title that became known only after the first leaving. */
+function isSaidAgain(
+  fact: Fact,
+  before: readonly Fact[],
+  facts: readonly Fact[],
+  outlasting: ReadonlySet<Fact>,
+  elsewhere: Elsewhere,
+): boolean {
+  const left = before.findLast((one) => !isChange(one))
+  const last = before.at(-1)
+  if (left === undefined || last === undefined || !isLeaving(fact) || !isLeaving(left)) return false
+  const isSpecial = [fact, left].some((one) => one.isTurn || outlasting.has(one))
+  if (isSpecial || days(left, fact) > TOLD_LATE_DAYS) return false
+  if (isChange(last)) {
+    const names = [last.title, left.title]
+    const isOther = fact.title !== null && !names.includes(fact.title) && !names.includes(null)
+    if (fact.track !== 'main' || isOther) return false
+    return elsewhere
+      .provesOf(left)
+      .some((job) => (job.left === null || job.left >= fact.at) && isNearer(job.joined, left, fact))
+  }
+  if (days(left, fact) <= SAID_AGAIN_DAYS || fact.title === null || left.title === null)
+    return false
+  return facts
+    .slice(0, facts.indexOf(left))
+    .some(
+      (change) =>
+        isChange(change) &&
+        change.title === fact.title &&
+        change.previous === left.title &&
+        detectedOf(change) > detectedOf(left) &&
+        days(change, left) <= TOLD_LATE_DAYS,
+    )
+}
+
+function detectedOf({ event }: Fact): number {
+  return Date.parse(event.detected_at ?? event.changed_at)
 }
 
 /** A change to a title that the previous leaving names, or of a person who has had a job elsewhere since. */

@@ -15,6 +15,25 @@ describe('compareTitles', () => {
     ['Interim CEO', 'COO', 'lateral', 'interim_ended'],
     ['Acting Head of Sales', 'Sales Manager', 'lateral', 'interim_ended'],
     ['CEO', 'COO', 'demotion', 'step_inside_level'],
+    // Who heads a country and then the whole rises; an added place, a city, and posts without a whole say nothing.
+    ['CEO, France', 'CEO', 'promotion', 'region_to_whole'],
+    ['CEO EMEA', 'Group CEO', 'promotion', 'region_to_whole'],
+    ['Head of Sales, EMEA', 'Head of Sales', 'promotion', 'region_to_whole'],
+    ['Head of Sales, EMEA', 'Global Head of Sales', 'promotion', 'region_to_whole'],
+    ['VP Sales, Germany', 'VP Global Sales', 'promotion', 'region_to_whole'],
+    ['Geschäftsführer Deutschland', 'Geschäftsführer', 'promotion', 'region_to_whole'],
+    ['Directeur commercial France', 'Directeur commercial', 'promotion', 'region_to_whole'],
+    ['CEO', 'CEO, France', 'retitle', 'same_job'],
+    ['Head of Sales', 'Head of Sales, EMEA', 'retitle', 'same_job'],
+    ['CEO, France', 'CEO, Germany', 'retitle', 'same_job'],
+    ['CEO, France', 'Regional CEO', 'retitle', 'same_job'],
+    ['Sales Manager', 'Sales Manager, Berlin', 'retitle', 'same_job'],
+    ['Engineering Manager, EMEA', 'Engineering Manager', 'retitle', 'same_job'],
+    ['Head of Engineering, Berlin', 'Head of Engineering', 'retitle', 'same_job'],
+    ['Software Engineer, Germany', 'Software Engineer', 'retitle', 'same_job'],
+    ['Partner, France', 'Partner', 'retitle', 'same_job'],
+    ['Secondment: Finance Manager', 'Finance Manager', 'retitle', 'same_job'],
+    ['Secondment: Finance Manager', 'HR Manager', 'lateral', 'other_job'],
     ['HR Director (maternity cover)', 'HR Director', 'promotion', 'step_inside_level'],
     ['Principal', 'Vice Principal', 'demotion', 'deputy_of_same_title'],
     ['Sous Chef', 'Chef de Partie', 'demotion', 'level'],
@@ -67,6 +86,7 @@ describe('compareTitles', () => {
         const there = compareTitles(previous, current)
         const back = compareTitles(current, previous)
         expect(there.label === 'promotion' && back.label === 'promotion').toBe(false)
+        // None of them names a region.
         expect(there.label === 'retitle').toBe(back.label === 'retitle')
         expect(there.confidence).toBeGreaterThanOrEqual(0)
         expect(there.confidence).toBeLessThanOrEqual(1)

@@ -96,11 +96,77 @@ describe('a title that was reported as misread', () => {
     // German adjectives, and Nordic and Dutch compounds that begin with an unknown word.
     ['Leiter der Technischen Dokumentation', 'director', true, 'administration'],
     ['Skolsköterska', 'mid', false, 'healthcare'],
+    // The first letters of the words before a bracket only repeat them.
+    ['Construction Safety Officer (CSO)', 'mid', false, 'operations'],
+    ['Chief Sales Officer (CSO)', 'cxo', true, 'sales'],
+    // A list of health, safety and environment is one field.
+    ['Vice President, Health, Safety and Security', 'vp', true, 'operations'],
+    // Who assists a leader comes first in German; in English the assistant manager manages.
+    ['Assistentin Vertriebsleitung', 'entry', false, 'sales'],
+    ['Assistenz Leitung Einkauf & Marketing', 'entry', false, 'administration'],
+    ['Assistent Manager', 'manager', true, 'other'],
+    // Guides and companions of groups, whose German names end like a leader's.
+    ['Flugbegleiterin', 'mid', false, 'other'],
+    ['Schulbegleiterin', 'mid', false, 'education'],
+    ['Reiseleiter', 'mid', false, 'other'],
+    ['Gruppenleiter Vertrieb', 'lead', true, 'sales'],
+    // "Senioren" are old people, and "intern" is internal in Dutch, "extern" outside in Portuguese.
+    ['Seniorenbetreuer', 'mid', false, 'healthcare'],
+    ['Seniorberater', 'senior', false, 'consulting'],
+    ['Intern accountmanager', 'mid', false, 'sales'],
+    ['Vendedora externa', 'mid', false, 'sales'],
+    // "Advanced" belongs to the field.
+    ['Advanced Manufacturing Engineer', 'mid', false, 'engineering'],
+    ['FPGA Developer - Remote Radio Heads', 'mid', false, 'engineering'],
+    ['Traffic Warden', 'mid', false, 'other'],
+    ['Assistant Chief Engineer', 'lead', false, 'engineering'],
+    ['Rechtsanwalt und Partner', 'cxo', true, 'legal'],
+    // The office of the person that a secretary works for.
+    ['社長秘書', 'mid', false, 'administration'],
+    ['总裁秘书', 'mid', false, 'administration'],
+    ['医药代表', 'mid', false, 'sales'],
+    // Owners only by their ending.
+    ['Åklagare', 'mid', false, 'legal'],
+    // The product or client of a developer stands behind a comma.
+    ['Java Developer, Investments', 'mid', false, 'engineering'],
+    ['Senior Business Developer', 'senior', false, 'sales'],
+    // One word that means another field in compounds or next to others: control and tax, plants and investments, dealers.
+    ['Steuerungstechniker', 'mid', false, 'operations'],
+    ['Steuerberater', 'mid', false, 'finance'],
+    ['Anlagenbautechniker', 'mid', false, 'operations'],
+    ['Anlageberater', 'mid', false, 'finance'],
+    ['Autohändler', 'mid', false, 'sales'],
+    ['Controlador de plagas', 'mid', false, 'operations'],
+    ['Responsable assurance qualité', 'manager', true, 'operations'],
+    ['Responsable sécurité incendie', 'manager', true, 'other'],
+    ['Merchant Navy Officer', 'mid', false, 'other'],
+    ['Legal Cashier', 'mid', false, 'finance'],
+    ['Purchase Ledger Manager', 'manager', true, 'finance'],
+    // A feminine form whose masculine no list holds.
+    ['Biostatisticienne', 'mid', false, 'data'],
+    // Everyday jobs of languages that were hardly read.
+    ['Likwidator szkód', 'mid', false, 'finance'],
+    ['Górnik', 'mid', false, 'operations'],
+    ['Addetto al recupero crediti', 'mid', false, 'finance'],
+    ['Deurwaarder', 'mid', false, 'legal'],
+    ['Skådespelare', 'mid', false, 'other'],
+    ['Tilintarkastaja', 'mid', false, 'finance'],
+    ['Caminhoneiro', 'mid', false, 'supply_chain'],
+    ['Orientador laboral', 'mid', false, 'hr'],
+    ['Mécatronicienne', 'mid', false, 'operations'],
+    ['Сантехник', 'mid', false, 'operations'],
+    ['Шахтар', 'mid', false, 'operations'],
+    ['Φυσιοθεραπευτής', 'mid', false, 'healthcare'],
+    ['Eczacı', 'mid', false, 'healthcare'],
+    ['ケアマネージャー', 'mid', false, 'healthcare'],
+    ['은행원', 'mid', false, 'finance'],
+    ['电工', 'mid', false, 'operations'],
+    ['Nhân viên tổ chức sự kiện', 'mid', false, 'marketing'],
   ])('%s is %s (management: %s, %s)', (title, level, isManagement, name) => {
     expect(understandTitle(title)).toMatchObject({ level, isManagement, function: name })
   })
 
-  it.each(['MD, PhD', 'CFA', 'Freelancer', 'Ex CEO', 'ex Director'])(
+  it.each(['MD, PhD', 'MD PhD MBA', 'CFA', 'Freelancer', 'Ex CEO', 'ex Director'])(
     'abstains from %s: a degree, a status or a past job is not a job',
     (title) => {
       expect(understandTitle(title)).toMatchObject({ level: 'unknown', confidence: 0 })

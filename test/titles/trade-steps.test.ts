@@ -17,6 +17,16 @@ describe('steps of a trade that levels do not distinguish, or get wrong', () => 
     'Post-doctorante; Chargée de recherche',
     'Police Constable; Sergeant; Inspector; Chief Inspector; Superintendent',
     'Polizeimeister; Polizeikommissarin; Polizeioberkommissarin; Polizeihauptkommissar; Polizeirat; Polizeidirektor',
+    'Soldat; Caporal; Caporal-chef; Sergent; Sergent-chef; Adjudant; Adjudant-chef; Sous-lieutenant; Lieutenant; Capitaine; Commandant; Lieutenant-colonel; Colonel; Général de brigade',
+    'Sapeur-pompier; Caporal de sapeurs-pompiers; Sergent de sapeurs-pompiers; Adjudant de sapeurs-pompiers; Lieutenant de sapeurs-pompiers; Capitaine de sapeurs-pompiers',
+    'Gardien de la paix; Brigadier; Brigadier-chef; Major de police; Lieutenant de police; Capitaine de police; Commandant de police',
+    'Private; Private First Class; Lance Corporal; Corporal; Sergeant; Staff Sergeant; Sergeant First Class; Master Sergeant; Sergeant Major',
+    'Second Lieutenant; First Lieutenant; Captain; Major; Lieutenant Colonel; Colonel; Brigadier General; Major General; Lieutenant General',
+    'Lieutenant Junior Grade; Lieutenant Commander; Commander; Rear Admiral; Vice Admiral; Admiral',
+    'Gefreiter; Unteroffizier; Feldwebel; Oberfeldwebel; Hauptfeldwebel; Leutnant; Oberleutnant; Hauptmann; Major; Oberstleutnant; Oberst',
+    'Police Officer; Police Corporal; Police Sergeant; Police Lieutenant; Police Captain; Police Major; Deputy Chief of Police; Chief of Police',
+    'Firefighter; Driver Engineer; Fire Lieutenant; Fire Captain; Battalion Chief; Deputy Fire Chief; Fire Chief',
+    'Firefighter; Crew Manager; Watch Manager; Station Commander',
     'Executive Officer; Higher Executive Officer; Senior Executive Officer; Grade 7',
     'Universitair docent; Universitair hoofddocent; Hoogleraar',
     'Collaborateur comptable; Comptable; Expert-comptable',
@@ -49,5 +59,20 @@ describe('steps of a trade that levels do not distinguish, or get wrong', () => 
     expect(compareTitles('VP Marketing', 'Marketing Director').label).toBe('demotion')
     expect(compareTitles('Senior Analyst', 'Director')).toMatchObject({ rule: 'level' })
     expect(compareTitles('Oberarzt', 'Facharzt').label).toBe('demotion')
+    for (const [previous, current, label] of [
+      ['Capitaine', 'Lieutenant', 'demotion'],
+      ['Lieutenant', 'Sous-lieutenant', 'demotion'],
+      ['Major', 'Captain', 'demotion'],
+      ['Battalion Chief', 'Fire Captain', 'demotion'],
+      ['Capitaine de sapeurs-pompiers', 'Capitaine', 'retitle'],
+      ['Lieutenant Governor', 'General Manager', 'demotion'],
+      ['Major Account Manager', 'Sales Captain', 'lateral'],
+    ] as const) {
+      expect([previous, current, compareTitles(previous, current).label]).toEqual([
+        previous,
+        current,
+        label,
+      ])
+    }
   })
 })

@@ -27,6 +27,9 @@
 -- note: 7. Where a leaving names the role that the person came with, and an earlier leaving names the role they joined later,
 -- note:    with no other event in between, the stint ends with the later leaving, unless a joining elsewhere proves the earlier
 -- note:    one: a joining proves the nearer leaving.
+-- note: 8. A leaving up to a year after another is that one reported again where it names a title that became known in between: by a
+-- note:    change dated before the first leaving and detected after it (more than 62 days apart), or by a change dated after a
+-- note:    leaving that a joining elsewhere proves, of a person who is still there. Such a change was reported late.
 -- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing. Neither does such
 -- note: a change up to a year after a leaving.
 -- values: track: main | side
@@ -286,8 +289,15 @@ followed as (
         boundaries.changed_at,
         boundaries.title,
         boundaries.fact,
+        boundaries.is_turn or outlasting.event_key is not null as is_special,
         lag(boundaries.event_key) over sequence as before_key,
+        lag(boundaries.event_type) over sequence as before_type,
+        lag(boundaries.title) over sequence as before_title,
         lag(boundaries.changed_at) over sequence as before_at,
+        max(case when boundaries.event_type <> 'title_change' then boundaries.position end) over (
+            partition by boundaries.profile_id, boundaries.organization_id, boundaries.track order by boundaries.position
+            rows between unbounded preceding and 1 preceding
+        ) as end_position,
         coalesce(
             boundaries.event_type = 'left' and lag(boundaries.event_type) over sequence = 'left'
             and outlasting.event_key is null
@@ -328,8 +338,63 @@ followed as (
     )
 ),
 
--- Rule 6: leavings reported long afterwards, of a person who has been elsewhere since.
+-- Rule 8: a leaving reported again under a title that became known only after the first leaving: the change is dated before that one,
+-- or lies between the two of a person who has been elsewhere since.
+said_again as (
+    select leavings.event_key, leavings.track
+    from followed as leavings
+    inner join followed as earlier
+        on earlier.profile_id = leavings.profile_id
+        and earlier.organization_id = leavings.organization_id
+        and earlier.track = leavings.track
+        and earlier.position = leavings.end_position
+    inner join proofs
+        on proofs.event_key = earlier.event_key
+        and coalesce(proofs.left_at >= leavings.changed_at, true)
+        and abs(days_between(earlier.changed_at, proofs.joined_at))
+        < abs(days_between(proofs.joined_at, leavings.changed_at))
+    where
+        leavings.event_type = 'left'
+        and leavings.before_type = 'title_change'
+        and earlier.event_type = 'left'
+        and leavings.track = 'main'
+        and not leavings.is_special
+        and not earlier.is_special
+        and coalesce(leavings.title in (leavings.before_title, earlier.title), true)
+        and days_between(earlier.changed_at, leavings.changed_at) <= 365
+    union
+    select leavings.event_key, leavings.track
+    from followed as leavings
+    inner join followed as earlier
+        on earlier.profile_id = leavings.profile_id
+        and earlier.organization_id = leavings.organization_id
+        and earlier.track = leavings.track
+        and earlier.event_key = leavings.before_key
+    inner join timeline as changes
+        on changes.profile_id = leavings.profile_id
+        and changes.organization_id = leavings.organization_id
+        and changes.track = leavings.track
+        and changes.title = leavings.title
+        and changes.previous_title = earlier.title
+    inner join dated_events as change_events on change_events.event_key = changes.event_key
+    inner join dated_events as earlier_events on earlier_events.event_key = earlier.event_key
+    where
+        leavings.event_type = 'left'
+        and earlier.event_type = 'left'
+        and changes.event_type = 'title_change'
+        and changes.position < earlier.position
+        and not leavings.is_special
+        and not earlier.is_special
+        and change_events.detected_at > earlier_events.detected_at
+        and days_between(changes.changed_at, earlier.changed_at) <= 365
+        and days_between(earlier.changed_at, leavings.changed_at) between 63 and 365
+),
+
+-- Rules 6 and 8: leavings reported long afterwards.
 left_before as (
+    select event_key, track
+    from said_again
+    union
     select event_key, track
     from followed
     where is_left_before

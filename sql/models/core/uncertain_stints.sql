@@ -4,7 +4,8 @@
 -- incremental_by: profile_id
 -- note: A joining is after everything seen here if its first possible day is later than the last possible day of the last event
 -- note: here. People hold a side role, a title by the hour, as a guest or on loan, or a job at an employer that is not an
--- note: organisation (employer_kind of stints) alongside a main job, so these do not count. An event here later than that
+-- note: organisation (employer_kind of stints) alongside a main job, so these do not count, until a change of title makes a
+-- note: main job of it: a secondment became permanent. An event here later than that
 -- note: joining shows that the person held both jobs at once: only a joining after that event counts. To join again an employer
 -- note: who was there before is such a joining if nothing else was seen there since the last event here.
 -- columns:
@@ -54,9 +55,32 @@ joinings as (
     left join titles on titles.ladder = role_starts.ladder and titles.title = role_starts.title
     where
         role_starts.part = 'role_start'
+        and not coalesce(titles.is_held_beside, false)
         and stints.is_primary
         and stints.employer_kind is null
+    union all
+    select
+        changes.profile_id,
+        changes.organization_id,
+        changes.changed_at as joined_at,
+        true as is_arrival,
+        changes.changed_at as previous_at
+    from stint_events as changes
+    inner join stints
+        on stints.profile_id = changes.profile_id
+        and stints.organization_id = changes.organization_id
+        and stints.stint_number = changes.stint_number
+    inner join titles as titles_before
+        on titles_before.ladder = changes.ladder
+        and titles_before.title = changes.previous_title
+    left join titles on titles.ladder = changes.ladder and titles.title = changes.title
+    where
+        changes.acts_as = 'title_change'
+        and changes.title is not null
+        and titles_before.is_held_beside
         and not coalesce(titles.is_held_beside, false)
+        and stints.is_primary
+        and stints.employer_kind is null
 ),
 
 followed as (
