@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { worldAround } from '../src/cli/simulate-command.ts'
 import { parseOrganizations } from '../src/plan/organizations.ts'
 import { collectSchema, parsePipeline, pipelineSchema } from '../src/plan/pipeline.ts'
-import { writeOrganizationsFile } from '../src/simulator/organizations-file.ts'
+import { writeOrganizationsFile } from '../src/simulator/events.ts'
 import { packageRoot } from '../src/support/assets.ts'
 
 const SCHEMA = 'config/pipeline.schema.json'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { readEventsFile } from '../simulator/events.ts'
 import type { Fault } from '../simulator/faults.ts'
 import { isExampleText } from '../run/folder.ts'
-import { replaceOrganizationsFile } from '../simulator/organizations-file.ts'
+import { writeOrganizationsFile } from '../simulator/events.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { createWorld } from '../simulator/world.ts'
 import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
@@ -67,7 +67,7 @@ export async function simulateCommand(
   try {
     const organizations = simulator.organizations()
     if (organizationsOut !== undefined) {
-      replaceOrganizationsFile(organizationsOut, organizations, isExampleText)
+      writeOrganizationsFile(organizationsOut, organizations, isExampleText)
     }
     const { url } = simulator
     output.report({

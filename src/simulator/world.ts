@@ -16,7 +16,7 @@ import {
   type History,
   type Change,
 } from './careers.ts'
-import { EventCollector, type EventSource, type JobChangeEvent } from './events.ts'
+import { sourceOf, type EventSource, type JobChangeEvent } from './events.ts'
 import {
   closingOf,
   dealsOf,
@@ -175,10 +175,12 @@ const HAS_SECOND_PROFILE = 0.005
 
 /** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
-  const collector = new EventCollector()
-  for (const { tracked } of organizationsOf(options)) collector.addOrganization(tracked)
-  for (const { event } of worldSightings(options)) collector.add(event)
-  return collector.finish()
+  const organizations = organizationsOf(options).map(({ tracked }) => tracked)
+  return sourceOf(eventsOf(options), organizations)
+}
+
+function* eventsOf(options: WorldOptions): Generator<JobChangeEvent> {
+  for (const { event } of worldSightings(options)) yield event
 }
 
 /** Every event of the world, seen already or not, in no particular order. */

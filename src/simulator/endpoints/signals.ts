@@ -8,9 +8,8 @@ import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
-import { BadRequest } from '../gate.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
-import { parametersOf, type ServedEndpoint, type ServedPerson, type ServedWorld } from './world.ts'
+import { Refusal, served, type ServedPerson, type ServedWorld } from './world.ts'
 
 /** A delivery to be sent. */
 export interface SentDelivery {
@@ -23,7 +22,7 @@ export interface SentDelivery {
 /** The header that carries the signature; the service's own is not documented. */
 export const SIGNATURE_HEADER = 'x-webhook-signature'
 
-const createSchema = z.looseObject({
+const parameters = {
   signal_type: z.literal('person_activity'),
   profile_urls: z.array(z.string().min(1)).min(1),
   activity_types: z.array(z.enum(['reactions', 'comments'])).default(['reactions', 'comments']),
@@ -33,11 +32,11 @@ const createSchema = z.looseObject({
   webhook_url: z.string().nullable().default(null),
   webhook_secret: z.string().nullable().default(null),
   additional_emails: z.array(z.string()).default([]),
-})
+}
 
 interface Signal {
   readonly id: string
-  readonly created: z.infer<typeof createSchema>
+  readonly created: z.output<z.ZodObject<typeof parameters>>
   /** By address: the time up to which activity is delivered; null before the baseline. */
   readonly profiles: Map<string, number | null>
 }
@@ -45,31 +44,27 @@ interface Signal {
 export class Signals {
   readonly #signals: Signal[] = []
 
-  readonly endpoint: ServedEndpoint = {
-    path: '/api/v1/signal/create',
-    answer: (request) => {
-      const asked = parametersOf(createSchema, request)
-      const signal = this.#signalFor(asked)
-      const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
-      for (const url of added) signal.profiles.set(url, null)
-      const { name, activity_types, webhook_url, additional_emails } = signal.created
-      const message = {
-        signal_id: signal.id,
-        signal_type: 'person_activity',
-        name,
-        status: 'active',
-        profile_urls: [...signal.profiles.keys()],
-        activity_types,
-        email_recipients: ['account@example.com', ...additional_emails],
-        webhook_url,
-      }
-      return { body: { message }, credits: added.length, items: added.length }
-    },
-  }
+  readonly endpoint = served('POST', '/api/v1/signal/create', parameters, (asked) => {
+    const signal = this.#signalFor(asked)
+    const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
+    for (const url of added) signal.profiles.set(url, null)
+    const { name, activity_types, webhook_url, additional_emails } = signal.created
+    const message = {
+      signal_id: signal.id,
+      signal_type: 'person_activity',
+      name,
+      status: 'active',
+      profile_urls: [...signal.profiles.keys()],
+      activity_types,
+      email_recipients: ['account@example.com', ...additional_emails],
+      webhook_url,
+    }
+    return { body: { message }, credits: added.length, items: added.length }
+  })
 
   #signalFor(asked: Signal['created']): Signal {
     const named = this.#signals.find(({ id }) => id === asked.signal_id)
-    if (asked.signal_id !== undefined && named === undefined) throw new BadRequest('no such signal')
+    if (asked.signal_id !== undefined && named === undefined) throw new Refusal('no such signal')
     const found = named ?? (asked.new_signal ? undefined : this.#signals[0])
     if (found !== undefined) return found
     const id = `sig-${this.#signals.length + 1}`
