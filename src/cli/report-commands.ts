@@ -3,6 +3,7 @@
  * of it in at most 30 lines, for a terminal, a message or a mail.
  */
 
+import { transfersText } from '../report/html.ts'
 import { join, parse, relative, resolve } from 'node:path'
 import { plainText, slackBody } from '../observe/notice.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
@@ -15,7 +16,6 @@ import {
   unknownTexts,
   type DigestPart,
 } from '../report/digest.ts'
-import { transfersText } from '../report/format.ts'
 import { readHead, type ReportHead } from '../report/read-report.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReportFolder } from '../report/write-folder.ts'

@@ -5,17 +5,14 @@ import type { Line } from '../support/text.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { QUESTION, answerOf } from './answer.ts'
-import { WORDS, credits, transfersText } from './format.ts'
-import { linkTarget, shown } from './html.ts'
+import { credits, linkTarget, shown, transfersText, WORDS } from './html.ts'
 import {
   NOT_READ_BEFORE,
   resolveList,
-  type Change,
-  type Count,
   type ListedOrganization,
-  type NamedOrganization,
   type ReportHead,
 } from './read-report.ts'
+import type { Change, Count, OfOrganization } from './rows.ts'
 
 /** The C-level, vice presidents and directors: `is_executive`. */
 const DIRECTORS = 'directors and above'
@@ -89,7 +86,7 @@ function countsText(one: Count): string {
   return `${numberText(one.changes)} (${before}), ${numberText(one.executives)} ${OF_DIRECTORS}`
 }
 
-function nameOf(one: NamedOrganization): string {
+function nameOf(one: OfOrganization): string {
   return shown(one.organization) ?? one.organization_id
 }
 

@@ -3,7 +3,8 @@
 import { numberText } from '../support/numbers.ts'
 import { QUESTION, answerOf } from './answer.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { ChangeKind, ReportHead } from './read-report.ts'
+import type { ReportHead } from './read-report.ts'
+import type { ChangeKind } from './rows.ts'
 import { momentText } from './window.ts'
 
 export function section(id: string, head: string, ...content: readonly Content[]): Html {

@@ -3,19 +3,29 @@
 import { countText, numberText } from '../support/numbers.ts'
 import { noRateYet, roleText } from './answer.ts'
 import { attritionChart, changesChart, flowsChart, headcountChart, weeksChart } from './charts.ts'
-import { credits, instant, percentText, rangeText, signed } from './format.ts'
-import { html, linkTarget, name, shown, type Content, type Html } from './html.ts'
-import { column, dataTable, figure, firstOf, section, type Column } from './parts.ts'
 import {
-  MOST,
-  type Attrition,
-  type Change,
-  type ChangeKind,
-  type NamedOrganization,
-  type OrganizationChanges,
-  type ReportData,
-  type TrendMonth,
-} from './read-report.ts'
+  credits,
+  html,
+  instant,
+  linkTarget,
+  name,
+  percentText,
+  rangeText,
+  shown,
+  signed,
+  type Content,
+  type Html,
+} from './html.ts'
+import { column, dataTable, figure, firstOf, section, type Column } from './parts.ts'
+import { MOST, type ReportData } from './read-report.ts'
+import type {
+  Attrition,
+  Change,
+  ChangeKind,
+  OfOrganization,
+  OrganizationChanges,
+  TrendMonth,
+} from './rows.ts'
 import { dayText, monthText, windowText } from './window.ts'
 
 /** Rates of organisations, and over all of them those of functions and levels. */
@@ -209,7 +219,7 @@ export function organizationsSection({ organizations, scope }: ReportData): Html
   )
 }
 
-function organizationOf(one: NamedOrganization) {
+function organizationOf(one: OfOrganization) {
   return { id: one.organization_id, name: shown(one.organization) }
 }
 

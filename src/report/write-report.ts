@@ -3,17 +3,24 @@
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { htmlDocument, refuseForeignPage } from './document.ts'
-import { WORDS, transfersText } from './format.ts'
-import { html, shown, type Content, type Html } from './html.ts'
+import {
+  html,
+  htmlDocument,
+  refuseForeignPage,
+  shown,
+  transfersText,
+  WORDS,
+  type Content,
+  type Html,
+} from './html.ts'
 import { answerPart, figuresPart, footer } from './parts.ts'
 import {
   NOT_READ_BEFORE,
   readReport,
-  type Count,
   type ListedOrganization,
   type ReportData,
 } from './read-report.ts'
+import type { Count } from './rows.ts'
 import {
   attritionSection,
   burstsSection,
