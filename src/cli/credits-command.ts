@@ -17,7 +17,6 @@ import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
-import type { CreditGroup } from './options.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
 import {
   counted,
@@ -32,7 +31,7 @@ import {
 
 export interface CreditsOptions {
   /** Absent shows the summary. */
-  readonly by?: CreditGroup
+  readonly by?: keyof typeof NAMES
   readonly days?: number
   readonly all?: boolean
 }
@@ -131,7 +130,7 @@ interface Found {
   readonly unexpected: readonly Record<string, Cell>[]
 }
 
-const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
+const NAMES = {
   day: [['day (UTC)', 'name']],
   month: [['month (UTC)', 'name']],
   pipeline: [['pipeline', 'name']],
@@ -140,7 +139,7 @@ const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
     ['pipeline', 'pipeline'],
   ],
   organization: [['organisation', companyOf]],
-}
+} satisfies Readonly<Record<string, readonly Column<Row>[]>>
 const FIGURES: readonly Column<Row>[] = [
   ['credits', 'credits', 'credits'],
   ['pages', 'pages', 'number'],

@@ -9,7 +9,6 @@ import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
 import { shellWord, withoutCredentials } from '../support/text.ts'
 import type { Context } from './context.ts'
-import type { ExportFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 import { table, type Column, type Report } from './report.ts'
 
@@ -18,7 +17,7 @@ export interface ExportOptions {
   /** Names, separated by commas. */
   readonly tables?: string
   /** Of the files of a folder. */
-  readonly format?: ExportFormat
+  readonly format?: 'csv' | 'parquet'
   /** Of PostgreSQL. */
   readonly schema?: string
 }
@@ -90,7 +89,7 @@ async function exportToFiles(
   context: Context,
   to: string,
   names: readonly string[] | null,
-  format: ExportFormat = 'csv',
+  format: ExportOptions['format'] = 'csv',
 ): Promise<Report> {
   const destination = resolve(to)
   const { root } = context.directory

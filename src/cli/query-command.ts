@@ -20,7 +20,6 @@ import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import type { QueryFormat } from './options.ts'
 import { openForReading } from './reading.ts'
 import { tableText } from './report.ts'
 
@@ -37,7 +36,8 @@ const READ_ONLY = 'The warehouse is read-only here, without files.'
 const DEAF_AFTER_MS = 300
 
 interface QueryOptions {
-  readonly format: QueryFormat
+  /** `spreadsheet` is CSV without formulas. */
+  readonly format: 'table' | 'csv' | 'spreadsheet' | 'json'
   readonly attach?: readonly string[]
   readonly recipe?: string
 }
@@ -145,7 +145,7 @@ const PIECE = MIB
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
-  format: Exclude<QueryFormat, 'table'>,
+  format: Exclude<QueryOptions['format'], 'table'>,
 ): Promise<void> {
   const isJson = format === 'json'
   const names = stream.columns.map(({ name }) => name)

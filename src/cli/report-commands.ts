@@ -26,7 +26,6 @@ import { EXIT } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { lineText, shellWord, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
-import type { DigestFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 import { bytesText, facts, type Fact, type Report, type Result } from './report.ts'
 
@@ -41,7 +40,7 @@ export interface ReportOptions extends Scope {
 
 interface DigestOptions extends Scope {
   readonly dataDir?: string
-  readonly format: DigestFormat
+  readonly format: 'text' | 'slack' | 'email'
 }
 
 /** The window, and the organisations of a list; null for all. */
