@@ -37,7 +37,7 @@ const WINDOW_OPTIONS: Options = {
 export const COMMANDS: Readonly<Record<string, Declaration>> = {
   demo: {
     about: 'try everything on this machine: no account, no network',
-    import: async () => (await import('./demo-command.ts')).demoCommand,
+    import: async () => (await import('./simulator-commands.ts')).demoCommand,
   },
   run: {
     about: 'plan, extract, load, build and publish a pipeline',
@@ -327,7 +327,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       '--rate-limit <n>': ['requests a second before it answers 429', wholeNumber(1, 100_000)],
       '--faults <file>': 'JSON array of faults: docs/simulator.md',
     },
-    import: async () => (await import('./simulate-command.ts')).simulateCommand,
+    import: async () => (await import('./simulator-commands.ts')).simulateCommand,
   },
   listen: {
     about: 'receive signal deliveries until stopped; the next run loads them',

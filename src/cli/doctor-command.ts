@@ -23,7 +23,7 @@ import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { wrongAddresses } from './destinations.ts'
+import { wrongAddresses } from './notify.ts'
 import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */

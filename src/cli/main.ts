@@ -52,7 +52,7 @@ export async function runCommandLine(
   const program = createProgram(async (options, pipelines, work) => {
     const [{ createContext }, { withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
       import('./context.ts'),
-      import('./env-files.ts'),
+      import('./context.ts'),
       import('./output.ts'),
     ])
     // A copy, because some variables of the files are set in the process's own environment.

@@ -3,9 +3,9 @@
  * of it in at most 30 lines, for a terminal, a message or a mail.
  */
 
+import { plainText, slackBody } from '../observe/messages.ts'
 import { transfersText } from '../report/html.ts'
 import { join, parse, relative, resolve } from 'node:path'
-import { plainText, slackBody } from '../observe/notice.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { QUESTION, answerOf } from '../report/answer.ts'
 import {

@@ -1,12 +1,12 @@
 /** Sends mail over SMTP. The only file that imports nodemailer. */
 
+import { plainText, type Notice } from './messages.ts'
 import { createTransport } from 'nodemailer'
 import { messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { isLoopbackHost } from '../support/loopback.ts'
 import { onOneLine } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
-import { plainText, type Notice } from './notice.ts'
 
 const DEADLINE_MS = 10 * SECOND
 
