@@ -29,7 +29,6 @@ const range = z.object(fields(amount, 'low high'))
 
 /** A failure, as errorDocument makes it. */
 const problem = z.looseObject({ message: text, hint: orNull(text), exit_code: count })
-/** The document of a command that ends without a result. */
 export const failure = withVersion({ error: problem })
 
 const clocks = {

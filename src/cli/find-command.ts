@@ -78,7 +78,6 @@ export interface FindOptions extends OneOffOptions {
 
 const ROWS_SHOWN = 20
 
-/** `find`: companies, people or posts that fit all filters. */
 export async function findCommand(
   context: Context,
   what: string,
@@ -352,7 +351,6 @@ function jobOf({ directory, clock }: Context, collection: Collection, options: O
   return oneOffJob(collection, { ...options, backups })
 }
 
-/** The stored answer of a search, page by page. */
 async function bodiesOf(warehouse: Warehouse, key: string): Promise<unknown[]> {
   const sql =
     'select body from core.newest_answers where lookup_key = $1 order by page, received_at'

@@ -88,7 +88,6 @@ type Labels = Readonly<Record<string, string>>
 type Value = number | null | undefined | readonly (readonly [Labels, number])[]
 type Figures = Readonly<Partial<Record<Name, Value>>>
 
-/** The content type of {@link metricsText}. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** All metrics in the text format of Prometheus. @param attempts by pipeline, results that the journal may lack */
@@ -183,7 +182,6 @@ function pipelineFigures(
 
 type Ended = RunHistory & { readonly finished: NonNullable<RunHistory['finished']> }
 
-/** The run of a pipeline that ended last; null if none has. */
 function lastEnded({ runs }: Freshness['history'], name: string): Ended | null {
   const ends = [...runs.values()]
     .filter((run): run is Ended => run.started.pipeline === name && run.finished !== null)

@@ -69,7 +69,6 @@ function writePage(
   return { path, bytes: page.length }
 }
 
-/** The groups that are listed by default, with their headings. */
 const LISTED: readonly (readonly [group: string, head: string])[] = [
   ['main', 'for every day'],
   ['detail', '\ndetails (schema detail)'],
@@ -137,14 +136,12 @@ function fullReport(table: CatalogueTable): Report {
   }
 }
 
-/** How the title of the page begins. */
 const TITLE = 'Tables of Jobtide'
 
 type TableGroup = Omit<(typeof GROUPS)[number], 'schema'> & {
   readonly tables: readonly CatalogueTable[]
 }
 
-/** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function cataloguePage(all: readonly TableGroup[], writtenAt: number): string {
   const groups = all.filter((group) => group.tables.length > 0)
   const tables = groups.flatMap((group) => group.tables)

@@ -126,11 +126,9 @@ export async function withNotifications(
 }
 
 interface TellChoices {
-  /** Says nothing of a journal that cannot be read. */
   readonly isSilent?: boolean
   /** A problem that this run may solve at its end. */
   readonly without?: JudgementId
-  /** Other messages to send. */
   readonly more?: (freshness: Freshness) => Message[]
 }
 
@@ -377,7 +375,6 @@ const HEARTBEAT = 'notify.heartbeat'
 export interface Destination {
   /** Its name in the log, without secrets or personal names. */
   readonly name: string
-  /** The folder of its outbox. */
   readonly folder: string
   readonly on: readonly Told[]
   /** Whether its address can work, as far as this machine knows. @throws Error that says what is wrong */
@@ -420,7 +417,6 @@ export async function wrongAddresses(context: Context, notify: NotifySpec): Prom
   return [...new Set(found.flatMap((one) => ('reason' in one ? messageOf(one.reason) : [])))]
 }
 
-/** Reports that a run succeeded. @throws Error without the address */
 export async function sendHeartbeat(context: Context, heartbeat: string): Promise<void> {
   await request(context, HEARTBEAT, heartbeat, {}, null)
 }

@@ -15,7 +15,6 @@ type How = readonly [
   conflicts?: string,
 ]
 
-/** The declaration of a command. */
 export interface Declaration {
   readonly about: string
   /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */

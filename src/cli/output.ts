@@ -36,7 +36,6 @@ const DEFAULT_COLUMNS = 80
 const DEFAULT_ROWS = 24
 const [CURSOR_HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J']
 
-/** The output streams: those of the process, or a test's own. */
 export interface Streams {
   readonly stdout: OutputStream
   readonly stderr: OutputStream
@@ -84,7 +83,6 @@ export function streamOutput(
     /** True when stderr is a terminal: progress may then redraw a line. */
     isTerminal,
     columns,
-    /** The colours for stderr. */
     paint: errPaint,
     /** True when stdout is a terminal on which a result can be drawn again. */
     canRedraw: stdout.isTTY === true && redraws(environment) && !json,
@@ -293,7 +291,6 @@ interface Step {
   /** Of the whole stage, 0 to 1; never goes back while the work is what it was thought to be. */
   readonly fraction: number
   readonly isEnd: boolean
-  /** Whether anything is done. */
   readonly hasBegun: boolean
   readonly detail: string
 }

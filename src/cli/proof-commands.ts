@@ -87,7 +87,6 @@ export async function verifyCommand(
   }
 }
 
-/** Reads every byte of each backup of the journal. */
 async function provenBackups(context: Context, journal: Journal) {
   const proven: { readonly place: string; readonly problems: readonly string[] }[] = []
   for (const target of knownBackups(context.directory.root, journal)) {
@@ -120,7 +119,6 @@ function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T
   return withScratch(folder, () => work(folder))
 }
 
-/** Opens the snapshot at an address for `prove`. */
 async function proving<T>(
   context: Context,
   url: string,

@@ -332,7 +332,6 @@ export function readRecipe(name: string) {
   const [, table, why] = EMPTY.exec(sql) ?? []
   return {
     name,
-    /** The question it answers. */
     question: QUESTION.exec(sql)?.[1] ?? name,
     /** One without a standard value is required. */
     parameters: [...sql.matchAll(PARAMETER)].map(([, parameter = '', standard, about = '']) => ({

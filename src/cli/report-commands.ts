@@ -43,7 +43,6 @@ interface DigestOptions extends Scope {
   readonly format: 'text' | 'slack' | 'email'
 }
 
-/** The window, and the organisations of a list; null for all. */
 async function scopeOf({ clock, logger }: Context, { organizations: file, ...choice }: Scope) {
   const writtenAt = clock.now()
   const window = chosenWindow(choice, writtenAt)
@@ -86,7 +85,6 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   return written(context, request, data, told, { path, bytes, pages: 1 })
 }
 
-/** The report by organisation. */
 async function writeFolder(context: Context, request: ReportRequest): Promise<Report> {
   const { stop, progress } = context
   const { path } = request

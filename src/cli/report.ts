@@ -58,10 +58,8 @@ export interface Table {
   readonly notes: readonly string[]
 }
 
-/** A sentence, and what it means where it is good or bad. */
 export type Note = string | readonly [meaning: Meaning, text: string]
 
-/** A part of a report: facts or a table. */
 export type Section = readonly Fact[] | Table
 
 export interface Report {
@@ -249,7 +247,6 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / DAY)} days`
 }
 
-/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
 }

@@ -116,7 +116,6 @@ const LIST_CUT =
 const NAMES_SHOWN = 10
 const LONGEST_NAME = 60
 
-/** The filters that the service ignored. */
 export function notFilterText(filters: readonly string[]): string {
   return filters.length > 0 ? `${namesText(filters)}: the service does not recognise this` : ''
 }
@@ -200,7 +199,6 @@ export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
   return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
 }
 
-/** Describes clocks that disagree, and the consequence. */
 export function clocksText(clocks: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
   const { date, ours, wentBack } = clocks
   const [said, here] = [minuteText(date), minuteText(ours)]
@@ -286,7 +284,6 @@ export function publishText(publish: PublishStageReport): string[] {
   return lines.filter((line) => line !== false)
 }
 
-/** The result of loading a database. */
 export function databaseFact({ database, schema, tables, problem }: DatabaseOutcome): Fact {
   const loaded = tables.filter(({ rowsChanged }) => rowsChanged !== null)
   const names = loaded.length === 0 ? 'nothing new' : loaded.map(({ name }) => name).join(', ')
@@ -294,7 +291,6 @@ export function databaseFact({ database, schema, tables, problem }: DatabaseOutc
   return ['database', problem === null ? said : `not loaded: ${said}`]
 }
 
-/** The same for programs. */
 export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object {
   return { ...outcome, problem: problem?.message ?? null }
 }

@@ -171,7 +171,6 @@ function runChild(
   })
 }
 
-/** The response of a path: a status and a text. */
 export interface Told {
   readonly status: number
   readonly type: string

@@ -95,7 +95,6 @@ export async function publishCommand(
   })
 }
 
-/** `replay`: rebuilds the warehouse from the journal, then replaces the old one. */
 export async function replayCommand(
   context: Context,
   {

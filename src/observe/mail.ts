@@ -10,7 +10,6 @@ import { SECOND } from '../support/units.ts'
 
 const DEADLINE_MS = 10 * SECOND
 
-/** The connection settings of a server. */
 export interface MailServer {
   readonly host: string
   readonly port: number

@@ -15,14 +15,12 @@ export interface Message {
   readonly kind: MessageKind
   readonly pipeline: string
   readonly text: string
-  /** What to do; null if nothing. */
   readonly hint: string | null
   readonly runId: string | null
   /** When the problem was found or its run ended, milliseconds since 1970 UTC. */
   readonly at: number
 }
 
-/** A problem of a pipeline. */
 export interface Wrong {
   readonly id: string
   readonly message: string
@@ -31,7 +29,6 @@ export interface Wrong {
   readonly since: number
 }
 
-/** How the last run of a pipeline ended. */
 export interface LastEnd {
   readonly runId: string
   readonly at: number
@@ -85,7 +82,6 @@ function kindOf(id: string, lastEnd: LastEnd | null): MessageKind {
   return id === 'last_run_killed' || id === 'pipeline_unreadable' ? 'failure' : 'stale'
 }
 
-/** The content for a destination. */
 export interface Notice {
   /** Identifies the notice forever: a receiver can drop a second one with the same key. */
   readonly key: string
@@ -98,7 +94,6 @@ export interface Notice {
   readonly at: number
 }
 
-/** Turns a message into a notice. */
 export function noticeOf(message: Message): Notice {
   const { key, kind, pipeline, text, hint, runId, at } = message
   const lines = [text, ...(hint === null ? [] : [`→ ${hint}`])]
@@ -136,7 +131,6 @@ const MOST_BLOCKS = 50
 const LONGEST_TEXT = 3_000
 const LONGEST_HEADER = 150
 
-/** The body of a post to Slack. */
 export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'paragraphs'>): object {
   const texts = paragraphs.flatMap((lines) => packed(lines.map(slackLine)))
   const header = {

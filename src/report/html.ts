@@ -122,7 +122,6 @@ interface Page {
   readonly body: Html
 }
 
-/** The page as HTML. */
 export function htmlDocument({ title, styles, script: file, body }: Page): string {
   const style = styles.map(asset).join('')
   const script = file === null ? null : asset(file)

@@ -20,7 +20,6 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Content
   /** The sort value, if it differs from the text of the cell. */
   readonly value?: (row: Row) => string | number | null | undefined
-  /** The class of its cells. */
   readonly style?: string
 }
 
@@ -62,7 +61,6 @@ interface TableOptions<Row> {
   readonly style?: string
 }
 
-/** A table that the reader can sort. */
 export function dataTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -131,7 +129,6 @@ export interface Figure {
   readonly aside?: string
 }
 
-/** Numbers in large letters. */
 export function figuresPart(figures: readonly Figure[]): Html {
   return html`<dl class="figures">
     ${figures.map(

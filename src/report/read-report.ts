@@ -19,7 +19,6 @@ import type {
 } from './rows.ts'
 import type { ReportWindow } from './window.ts'
 
-/** The summary of a report. */
 export interface ReportHead {
   readonly window: ReportWindow
   /** The organisations it is about, null for all; and unknown entries of the list, as written. */
@@ -40,7 +39,6 @@ export interface ReportData extends ReportHead {
   readonly flowsFrom: number
   readonly weeks: readonly Week[]
   readonly flows: readonly Flow[]
-  /** By organisation and month. */
   readonly trends: readonly TrendMonth[]
 }
 
@@ -50,7 +48,6 @@ export interface ListedOrganization {
   readonly value: string
 }
 
-/** The text shown without a comparison. */
 export const NOT_READ_BEFORE = 'the period before was not completely observed'
 
 /** How many rows each part has at most. */

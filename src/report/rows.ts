@@ -102,7 +102,6 @@ export interface Attrition extends Numbers<'leavers' | 'headcount' | 'rate' | 'r
   readonly rows_of_part: number
 }
 
-/** An organisation in a month. */
 export interface TrendMonth extends OfOrganization, Observed, Pick<Year, keyof typeof rate> {
   readonly month_on: string
   readonly headcount: number

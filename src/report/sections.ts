@@ -182,7 +182,6 @@ function folded(table: Html): Html {
   </details>`
 }
 
-/** The columns for joiners, leavers and promotions. */
 const CHANGES: readonly Column<OrganizationChanges>[] = [
   figure('Joined', (one) => one.joined),
   figure('Left', (one) => one.went),
@@ -357,7 +356,6 @@ const KINDS: readonly (readonly [kind: ChangeKind, head: string, where: string, 
   ['rose', 'Who was promoted', 'Where', 'No one was seen to be promoted.'],
 ]
 
-/** A section of people for each kind of change. */
 export function peopleSections({
   changes,
   counts,

@@ -126,7 +126,6 @@ function refuseForeignFolder(path: string): void {
 const INDEX_TITLE = 'Job changes by organisation, '
 const PAGE_TITLE = 'Job changes of '
 
-/** An organisation in the index. */
 interface IndexLine extends OrganizationChanges {
   /** Relative to the index. */
   readonly address: string

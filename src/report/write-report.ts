@@ -58,7 +58,6 @@ export async function writeReport(
   return { data, bytes: page.length }
 }
 
-/** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function reportPage(data: ReportData, writtenAt: number): string {
   const window = windowText(data.window)
   const transfers = transfersText(data.counts)
@@ -98,7 +97,6 @@ export function reportPage(data: ReportData, writtenAt: number): string {
   return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
 }
 
-/** How its title begins. */
 const TITLE = 'Job changes, '
 
 const SECTIONS = [

@@ -43,7 +43,6 @@ const eventSchema = z.looseObject({
   }),
 })
 
-/** One job-change event as the service sends it. */
 export type JobChangeEvent = z.output<typeof eventSchema>
 
 export type TrackedOrganization = JobChangeEvent['organization']

@@ -180,7 +180,6 @@ export interface Rank {
 // Chosen: many begin in the middle of the ladder, few at the top.
 const RUNG_SHARES = [0.18, 0.32, 0.25, 0.12, 0.08, 0.04, 0.01]
 
-/** The first rank of a person. */
 export function firstRank(random: Random, person: MadeUpPerson): Rank {
   const rung = weightedPlace(random, RUNG_SHARES)
   return { ladder: pick(random, person.words.ladders), rung }
@@ -225,7 +224,6 @@ export function interimTitle(random: Random, person: MadeUpPerson, office: Offic
   return `${pick(random, words.executives.interim)} ${executiveTitle(random, person, office)}`
 }
 
-/** The same person, with a second profile. */
 export function secondProfile(random: Random, person: MadeUpPerson): MadeUpPerson {
   const handle = `${slugFor(`${person.firstName} ${person.lastName}`)}-${hexId(random, 6)}`
   return { ...person, profileId: `per_${hexId(random, 20)}`, handle }
@@ -248,7 +246,6 @@ export interface Deal {
   readonly from: number
   readonly to: number
   readonly at: number
-  /** Share of the people who go along. */
   readonly share: number
 }
 

@@ -24,10 +24,8 @@ export interface ServiceOptions {
   readonly rateLimit?: { readonly requests: number; readonly windowMs: number }
 }
 
-/** A request that arrived. */
 export interface Call {
   readonly body: string
-  /** The query string of its address. */
   readonly query: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
@@ -39,7 +37,6 @@ export interface Call {
 const NOTHING = {
   /** The API key, if the simulator knows it. */
   key: null as string | null,
-  /** Its parameters as sent. */
   request: null as Readonly<Record<string, unknown>> | null,
   page: null as number | null,
   events: 0,
@@ -79,7 +76,6 @@ export class SimulatedService {
     this.#faults = createFaultPlan(faults)
   }
 
-  /** The deliveries of a run of all signals. */
   runSignals(nowMs: number): SentDelivery[] {
     return this.#signals.run(new ServedWorld(this.#behind, nowMs))
   }
@@ -219,7 +215,6 @@ function openBooks() {
 }
 
 export interface SimulatorOptions extends ServiceOptions {
-  /** The server's time. */
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   /** Default 0: any free port. The simulator listens on 127.0.0.1 only. */
   readonly port?: number

@@ -40,7 +40,6 @@ import {
 
 export interface Sighting {
   readonly event: JobChangeEvent
-  /** Whether this is a correction of a change seen before. */
   readonly isCorrection: boolean
 }
 
@@ -173,7 +172,6 @@ const EVENTS_PER_ORGANIZATION = 100
 const HIRED_FROM_OUTSIDE = 0.4
 const HAS_SECOND_PROFILE = 0.005
 
-/** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
   const organizations = organizationsOf(options).map(({ tracked }) => tracked)
   return sourceOf(eventsOf(options), organizations)

@@ -24,7 +24,6 @@ import {
 
 const pageNumber = z.int().min(1).default(1)
 
-/** The size ranges of companies. */
 const SIZES = {
   B: [1, 10],
   C: [11, 50],
@@ -416,7 +415,6 @@ function countsOf({ text }: ServedPost) {
   return { like_count: text.length, num_comments: 3, total_reaction_count: text.length + 5 }
 }
 
-/** The endpoints that need nothing but the world. */
 export const SERVED: readonly ServedEndpoint[] = [
   jobChanges,
   companyProfile,

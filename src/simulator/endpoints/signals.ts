@@ -11,7 +11,6 @@ import { HOUR } from '../../support/units.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
 import { Refusal, served, type ServedPerson, type ServedWorld } from './world.ts'
 
-/** A delivery to be sent. */
 export interface SentDelivery {
   readonly url: string
   readonly body: string

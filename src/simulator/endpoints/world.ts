@@ -22,9 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer of an endpoint to a request. */
 export interface ServedAnswer {
-  /** Default 200. */
   readonly status?: number
   /** The JSON, without `credit_used`; or its text, which has it. */
   readonly body: Readonly<Record<string, unknown>> | string
@@ -210,7 +208,6 @@ function inOrder(changes: readonly Change[]): Change[] {
   return changes.toSorted((a, b) => a.changedAt - b.changedAt)
 }
 
-/** The world at the time of a request. */
 export class ServedWorld {
   readonly behind: WorldBehind
   readonly nowMs: number
@@ -268,7 +265,6 @@ export class ServedWorld {
     }
   }
 
-  /** The people seen there. */
   people() {
     return this.behind
       .seatsAt(this.nowMs)
