@@ -116,7 +116,7 @@ export function unknownTexts({ scope }: Pick<ReportHead, 'scope'>): string[] {
   if (unknown.length === 0) return []
   const more = unknown.length > UNKNOWN_SHOWN ? ' …' : ''
   const names = unknown.slice(0, UNKNOWN_SHOWN).join(', ')
-  return [`nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
+  return [`Nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
 }
 
 const UNKNOWN_SHOWN = 5

@@ -7,11 +7,14 @@ import type { ReportHead } from './read-report.ts'
 import type { ChangeKind } from './rows.ts'
 import { momentText } from './window.ts'
 
-export function section(id: string, head: string, ...content: readonly Content[]): Html {
-  return html`<section id="${id}">
+export type Section = ReturnType<typeof section>
+
+export function section(id: string, head: string, ...content: readonly Content[]) {
+  const part = html`<section id="${id}">
     <h2>${head}</h2>
     ${content}
   </section>`
+  return Object.assign(part, { id, head })
 }
 
 /** A column of a table; the first one names the row. */

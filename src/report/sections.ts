@@ -16,7 +16,7 @@ import {
   type Content,
   type Html,
 } from './html.ts'
-import { column, dataTable, figure, firstOf, section, type Column } from './parts.ts'
+import { column, dataTable, figure, firstOf, section, type Column, type Section } from './parts.ts'
 import { MOST, type ReportData } from './read-report.ts'
 import type {
   Attrition,
@@ -28,8 +28,15 @@ import type {
 } from './rows.ts'
 import { dayText, monthText, windowText } from './window.ts'
 
+/** All sections, those of people, which the filter of the page is about, below the others. */
+export function reportSections(data: ReportData) {
+  const rates = [attritionSection, trendsSection, weeksSection, burstsSection, flowsSection]
+  const below = [organizationsSection(data), ...peopleSections(data), coverageSection(data)]
+  return { above: rates.map((sectionOf) => sectionOf(data)), below }
+}
+
 /** Rates of organisations, and over all of them those of functions and levels. */
-export function attritionSection({ year, attrition }: ReportData): Html {
+function attritionSection({ year, attrition }: ReportData): Section {
   const of = (part: Attrition['part']) => attrition.filter((one) => one.part === part)
   const organizations = of('organization')
   if (year.rate === null || organizations.length === 0) {
@@ -94,7 +101,7 @@ export function multiples(groups: readonly (readonly TrendMonth[])[], newest: st
   </div>`
 }
 
-export function trendsSection({ trends, organizations, attrition, year }: ReportData): Html {
+function trendsSection({ trends, organizations, attrition, year }: ReportData): Section {
   const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
   const groups = [...new Set(order)]
     .map((id) => trends.filter((one) => one.organization_id === id))
@@ -150,7 +157,7 @@ function rate(months: readonly TrendMonth[], last: TrendMonth, most: number): Ht
     ${attritionChart(months, most)}`
 }
 
-export function weeksSection({ weeks, window }: ReportData): Html {
+function weeksSection({ weeks, window }: ReportData): Section {
   return section(
     'weeks',
     'Week by week',
@@ -197,7 +204,7 @@ export function changesColumns<Row extends OrganizationChanges>(
   return rows.some(({ transfers }) => transfers !== 0) ? [...CHANGES, byTransfer] : CHANGES
 }
 
-export function organizationsSection({ organizations, scope }: ReportData): Html {
+function organizationsSection({ organizations, scope }: ReportData): Section {
   const all = organizations[0]?.organizations ?? 0
   const columns: readonly Column<OrganizationChanges>[] = [
     column('Organisation', (one) => name(one.organization, one.organization_id)),
@@ -222,7 +229,7 @@ function organizationOf(one: OfOrganization) {
   return { id: one.organization_id, name: shown(one.organization) }
 }
 
-export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
+function flowsSection({ flows, flowsFrom, window }: ReportData): Section {
   const [first] = flows
   const since = windowText({ from: flowsFrom, to: window.to })
   if (first === undefined) {
@@ -253,7 +260,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
   )
 }
 
-export function burstsSection({ bursts }: ReportData): Html {
+function burstsSection({ bursts }: ReportData): Section {
   const table = () =>
     dataTable(
       bursts,
@@ -287,7 +294,7 @@ export function burstsSection({ bursts }: ReportData): Html {
   )
 }
 
-export function coverageSection({ coverage, freshness }: ReportData): Html {
+function coverageSection({ coverage, freshness }: ReportData): Section {
   const [first] = coverage
   const missing = coverage.filter((one) => one.organization_id !== null)
   const all = (first?.organizations ?? 0) - (first?.whole ?? 0)
@@ -362,7 +369,7 @@ export function peopleSections({
   scope,
 }: Pick<ReportData, 'changes' | 'scope'> & {
   readonly counts: readonly { readonly change: ChangeKind; readonly changes: number }[]
-}): Html[] {
+}): Section[] {
   return KINDS.map(([kind, head, where, none]) => {
     const own = changes.filter(({ change }) => change === kind)
     const all = counts.find(({ change }) => change === kind)?.changes ?? own.length
