@@ -20,7 +20,7 @@ import {
 } from '../observe/messages.ts'
 import { openOutbox, openTold, type PendingDigest, type ToldChanges } from '../observe/outbox.ts'
 import { lastDue } from '../plan/due.ts'
-import { concerns, missingSince, runsOf, type Judgement, type JudgementId } from '../plan/judge.ts'
+import { concerns, missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import type { NotifySpec, Told } from '../plan/pipeline-fields.ts'
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { RunCommand } from '../run/begin.ts'
@@ -106,17 +106,18 @@ export async function withNotifications(
   command: RunCommand,
   work: () => Promise<RunReport>,
 ): Promise<RunReport> {
-  const { clock } = context
-  // Too early for an unreadable journal: the run may continue without the lost segments. It may also solve its erasure.
-  const first = { isSilent: true, without: 'erasure_pending' } as const
-  const before = await tellNow(context, named, 'none', first)
-  const beganAt = clock.now()
+  const before = await tellNow(context, named, 'none', { isBefore: true })
+  const beganAt = context.clock.now()
   try {
     const result = await work()
     // Only a load shows the pages it bought.
     const isLoaded = command !== 'extract' && result.stageFailure === null
     await tellNow(context, named, isLoaded ? 'new' : 'none')
-    if (problemOf(result) === null) await beatFor(context, named)
+    const { heartbeat } = partsOf(named).notify ?? {}
+    if (problemOf(result) === null && heartbeat !== undefined) {
+      const beat = () => request(context, HEARTBEAT, heartbeat, {}, null)
+      await unlessFailed(context, `${HEARTBEAT}: `, beat)
+    }
     return result
   } catch (error) {
     const more = (freshness: Freshness) => unrecorded(freshness, error, beganAt, before)
@@ -126,9 +127,8 @@ export async function withNotifications(
 }
 
 interface TellChoices {
-  readonly isSilent?: boolean
-  /** A problem that this run may solve at its end. */
-  readonly without?: JudgementId
+  /** Before a run, which may continue without lost segments of the journal, and complete an erasure. */
+  readonly isBefore?: boolean
   readonly more?: (freshness: Freshness) => Message[]
 }
 
@@ -137,28 +137,24 @@ async function tellNow(
   context: Context,
   named: string,
   digests: Digests,
-  { isSilent = false, without, more = () => [] }: TellChoices = {},
+  { isBefore = false, more = () => [] }: TellChoices = {},
 ): Promise<ReadonlySet<string>> {
-  const { directory, clock, logger } = context
+  const { directory, clock } = context
   // Looks for problems only if a destination wants them, because pipeline lists are long.
   if (partsOf(named).notify === null) return new Set()
   const scope = { directory, clock, named: [named], isTolerant: true, maxAgeMs: null }
   const found = await readFreshness(scope).catch(async (error: unknown) => {
-    if (!isSilent) await notifyUnreadable(context, [named], error)
+    if (!isBefore) await notifyUnreadable(context, [named], error)
     return null
   })
   const [pipeline] = found?.pipelines ?? []
-  if (found === null || !pipeline?.notify) return new Set()
-  const judgements = found.judgements.filter(({ id }) => id !== without)
+  if (found === null || pipeline === undefined) return new Set()
+  const judgements = found.judgements.filter(({ id }) => !(isBefore && id === 'erasure_pending'))
   const freshness = { ...found, judgements }
-  try {
-    const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
-    await tell(context, pipeline, messages, digests)
-    return new Set(judgements.map(keyOfJudgement))
-  } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'not_told')
-    return new Set()
-  }
+  await unlessFailed(context, '', () =>
+    tell(context, pipeline, [...messagesNow(pipeline, freshness), ...more(freshness)], digests),
+  )
+  return new Set(judgements.map(keyOfJudgement))
 }
 
 /**
@@ -314,13 +310,6 @@ async function alone(
   }
 }
 
-function beatFor(context: Context, named: string): Promise<void> {
-  return unlessFailed(context, 'notify.heartbeat: ', async () => {
-    const heartbeat = partsOf(named).notify?.heartbeat
-    if (heartbeat !== undefined) await sendHeartbeat(context, heartbeat)
-  })
-}
-
 /**
  * Sends the pending digest, then the newer changes of the pipeline's organisations that were never sent to this destination.
  * Only one process at a time may do this for a destination. @throws Error when it was not accepted; the next call continues
@@ -396,14 +385,23 @@ export function destinationsOf(context: Context, spec: NotifySpec): Destination[
       folder: folderOf(`webhook ${hook.url} ${hook.format}`),
       on: hook.on ?? on,
       check: async () => void addressOf(context, WEBHOOK, hook.url),
-      deliver: (notice: Notice) => post(context, hook, sentFrom(notice, place)),
+      deliver: (told: Notice) => {
+        const notice = sentFrom(told, place)
+        const body = hook.format === 'slack' ? slackBody(notice) : notice.document
+        return request(context, WEBHOOK, hook.url, { 'idempotency-key': notice.key }, body)
+      },
     })),
     ...(email?.to ?? []).map((to, at) => ({
       name: `email.to, address ${at + 1}`,
       folder: folderOf(`email ${to}`),
       on: email?.on ?? on,
       check: async () => void (await mailing(context)),
-      deliver: (notice: Notice) => mail(context, email?.from ?? '', to, sentFrom(notice, place)),
+      deliver: async (told: Notice) => {
+        context.scrubber.add(to)
+        const { server, send } = await mailing(context)
+        const mail = { from: email?.from ?? '', to, notice: sentFrom(told, place) }
+        await insisting(context, () => send(server, mail))
+      },
     })),
   ]
 }
@@ -415,19 +413,6 @@ export async function wrongAddresses(context: Context, notify: NotifySpec): Prom
   const checks = destinationsOf(context, notify).map((destination) => destination.check())
   const found = await Promise.allSettled([...checks, beat(notify)])
   return [...new Set(found.flatMap((one) => ('reason' in one ? messageOf(one.reason) : [])))]
-}
-
-export async function sendHeartbeat(context: Context, heartbeat: string): Promise<void> {
-  await request(context, HEARTBEAT, heartbeat, {}, null)
-}
-
-function post(
-  context: Context,
-  { url, format }: NonNullable<NotifySpec['webhook']>,
-  notice: Notice,
-) {
-  const body = format === 'slack' ? slackBody(notice) : notice.document
-  return request(context, WEBHOOK, url, { 'idempotency-key': notice.key }, body)
 }
 
 async function request(
@@ -452,12 +437,6 @@ function addressOf({ environment, scrubber }: Context, what: string, address: st
   const isSafe = URL.canParse(url) && (url.startsWith('https:') || (isHttp && isLoopback(url)))
   if (!isSafe) throw new Error(`${what} is not https, or http on this machine`)
   return url
-}
-
-async function mail(context: Context, from: string, to: string, notice: Notice): Promise<void> {
-  context.scrubber.add(to)
-  const { server, send } = await mailing(context)
-  await insisting(context, () => send(server, { from, to, notice }))
 }
 
 /** @throws Error where no mail server is named, or not as an address */
