@@ -33,8 +33,7 @@ export const failure = withVersion({ error: problem })
 
 const clocks = {
   ...fields(instant, 'service here'),
-  before: orNull(instant),
-  void_after: orNull(count),
+  ...fields(orNull(instant), 'before void_after'),
 }
 const extract = z.object({
   ...fields(amount, 'fraction credits'),

@@ -42,34 +42,31 @@ export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
   return copy?.problem instanceof StorageError ? copy.problem : null
 }
 
-/** An erasure that was not complete when a run began, or is not when it ends. */
-export interface ErasureState {
-  /** Milliseconds since 1970 UTC; null if this run began it. */
-  readonly begunAt: number | null
-  readonly isComplete: boolean
-  /** One sentence for each thing that is left. */
-  readonly remaining: readonly string[]
-}
-
 /**
- * @param begunAt when an erasure began that was not complete before the run
+ * An erasure that was not complete when a run began, or is not when it ends.
+ * @param began when it began before the run; null if it did not
  * @param certificate of the erasure at the end of the run; null for none
  */
 export function erasureState(
-  begunAt: number | null,
+  began: number | null,
   certificate: Pick<Certificate, 'is_complete' | 'remaining'> | null,
-): ErasureState | null {
+) {
   const notContinued = ['this run did not continue it: run `jobtide forget --yes`']
-  const { is_complete: isComplete = begunAt === null, remaining = notContinued } = certificate ?? {}
+  const { is_complete: isComplete = began === null, remaining = notContinued } = certificate ?? {}
+  const begunAt = began === null ? null : isoInstant(began)
   return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
 }
 
-function erasureFact({ begunAt, isComplete, remaining }: ErasureState): Fact {
-  const begun = begunAt === null ? '' : `, begun on ${isoInstant(begunAt).slice(0, 10)}`
+export type ErasureState = ReturnType<typeof erasureState>
+
+function erasureFact(erasure: ErasureState): Fact {
+  if (erasure === null) return false
+  const { begunAt, isComplete, remaining } = erasure
+  const begun = begunAt === null ? '' : `, begun on ${begunAt.slice(0, 10)}`
   return ['erasure', isComplete ? `completed${begun}` : [`NOT COMPLETE${begun}:`, ...remaining]]
 }
 
-export function runReport(run: RunReport, erasure: ErasureState | null = null): Report {
+export function runReport(run: RunReport, erasure: ErasureState = null): Report {
   const { extract } = run
   const again = run.resumed ? ' (resumed)' : ''
   const { stageFailure, load, build } = run
@@ -97,7 +94,7 @@ export function runReport(run: RunReport, erasure: ErasureState | null = null): 
           `${stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${stageFailure.message}`,
         ],
         analystCopyFact(run.analystCopy),
-        erasure !== null && erasureFact(erasure),
+        erasureFact(erasure),
         quarantinedFact(run),
         // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
@@ -142,7 +139,7 @@ function indented(facts: readonly Fact[]): Fact[] {
 
 const LABEL_WIDTH = 9
 
-export function runValues(run: RunReport, erasure: ErasureState | null = null): object {
+export function runValues(run: RunReport, erasure: ErasureState = null): object {
   const { unknownList, load, build } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
   const problem = problemOf(run)
@@ -162,11 +159,10 @@ export function runValues(run: RunReport, erasure: ErasureState | null = null): 
     skippedLines: skippedValues(run.skippedLines),
     extract: {
       ...extract,
-      clocks: clocks && clocksValues(clocks),
-      quarantined: quarantined.map(({ organization: { value }, reason }) => ({
-        organization: value,
-        reason,
-      })),
+      clocks: clocks && { ...clocksValues(clocks), serviceAheadMs: clocks.date - clocks.ours },
+      quarantined: quarantined.map(({ organization, reason }) => {
+        return { organization: organization.value, reason }
+      }),
       skipped: run.skipped.map(({ name, reason }) => ({ organization: name, reason })),
     },
     load: load && loadValues(load),
@@ -174,10 +170,7 @@ export function runValues(run: RunReport, erasure: ErasureState | null = null): 
     publish: run.publish,
     databases: run.databases.map(databaseValues),
     analystCopy: run.analystCopy,
-    erasure: erasure && {
-      ...erasure,
-      begunAt: erasure.begunAt === null ? null : new Date(erasure.begunAt),
-    },
+    erasure,
     durationMs: run.durationMs,
   }
 }
@@ -189,18 +182,16 @@ function stateOf(run: RunReport): string {
   return problem === null ? 'done' : `ended with exit ${problem.exitCode}`
 }
 
-function clocksValues({ date, ours, wentBack, ...trouble }: ClockTrouble): object {
-  const times = { service: new Date(date), here: new Date(ours), serviceAheadMs: date - ours }
-  return { ...trouble, ...times, ...wentBackValues(wentBack) }
+type Clocks = Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>
+
+export function clocksValues({ date, ours, wentBack, ...trouble }: Clocks): object {
+  const dateOf = (at: number | undefined) => (at === undefined ? null : new Date(at))
+  const times = { service: new Date(date), here: new Date(ours) }
+  const back = { before: dateOf(wentBack?.from), voidAfter: dateOf(wentBack?.voidAfter) }
+  return { ...trouble, ...times, ...back }
 }
 
-export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
-  if (wentBack === null) return { before: null, voidAfter: null }
-  return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
-}
-
-export function clocksText(clocks: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
-  const { date, ours, wentBack } = clocks
+export function clocksText({ date, ours, wentBack }: Clocks): string {
   const [said, here] = [minuteText(date), minuteText(ours)]
   if (wentBack !== null) {
     const { from: before, voidAfter } = wentBack

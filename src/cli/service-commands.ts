@@ -58,7 +58,7 @@ async function runOnce(
   options: Overrides,
 ): Promise<ExitCode> {
   const { output, directory, logger } = context
-  let erasure: ErasureState | null = null
+  let erasure: ErasureState = null
   const run = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
     const begunAt = unfinishedSince(directory.root)

@@ -34,7 +34,7 @@ import {
   type Report,
   type Result,
 } from './report.ts'
-import { clocksText, wentBackValues } from './run-result.ts'
+import { clocksText, clocksValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
@@ -115,11 +115,7 @@ async function readStatus(
     inboxFiles: filesOfInbox(inbox).length,
     deliveriesRefused: refused.deliveries,
     backups: backupStates(root, listedIn(journal, 'skip').size),
-    clocks: clocks && {
-      service: new Date(clocks.date),
-      here: new Date(clocks.ours),
-      ...wentBackValues(clocks.wentBack),
-    },
+    clocks: clocks && clocksValues(clocks),
     warehouse: warehouse.value?.row ?? { unavailable: warehouse.why },
   }
   return { values, freshness, runs, clocks, refused, warehouse }
