@@ -19,7 +19,7 @@ import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { ConfigError, LockedError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
-import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { lookBefore, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { destinationOf } from './proof-commands.ts'
 import { bytesText, counted, facts, type Fact, type Report } from './report.ts'
@@ -148,11 +148,10 @@ async function runAlone(
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
     await ready(bringUp, journal)
     const writer = journal.writer()
-    const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
+    const opened = { path: directory.warehouse, mode: 'write' } as const
     try {
-      return await work({ warehouse, journal, writer })
+      return await withWarehouse(opened, (warehouse) => work({ warehouse, journal, writer }))
     } finally {
-      warehouse.close()
       await writer.close()
       // Deliveries of the inbox are in the journal now.
       await backUpWhereKnown(journal, context)
@@ -163,13 +162,10 @@ async function runAlone(
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.
 async function refuseReader(path: string): Promise<void> {
   if (!existsSync(path)) return
-  try {
-    const warehouse = await openWarehouse({ path, mode: 'write' })
-    warehouse.close()
-  } catch (error) {
+  await withWarehouse({ path, mode: 'write' }, () => Promise.resolve()).catch((error: unknown) => {
     // Any other problem with the file is the reason to rebuild it.
     if (error instanceof LockedError) throw error
-  }
+  })
 }
 
 export async function restoreJournalCommand(

@@ -65,12 +65,8 @@ async function watchStatus(
     const at = isoInstant(clock.now()).slice(11, 19)
     const how = `${at} UTC, every ${countText(seconds, 'second')}; Ctrl-C ends it`
     output.redraw({ ...report, title: how })
-    try {
-      await clock.sleep(seconds * SECOND, stop)
-    } catch (error) {
-      if (stop.aborted) return report.exitCode ?? EXIT.done
-      throw error
-    }
+    await clock.sleep(seconds * SECOND, stop).catch(() => undefined)
+    if (stop.aborted) return report.exitCode ?? EXIT.done
   }
 }
 
