@@ -250,12 +250,12 @@ export function progressDisplay(output: Output, clock: Clock, isQuiet: boolean) 
         shownAt = isTerminal ? Number.NEGATIVE_INFINITY : now
       }
       const step = stepOf(progress)
-      hasEnded = step.isEnd
+      hasEnded = step.fraction === 1
       const line = printable(lineOf(stage, step, now - beganAt, isTerminal))
       // One column stays free: a full line would make some terminals wrap.
       if (isTerminal) bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
-      else unsaid = step.hasBegun ? line : ''
-      if (!step.isEnd && now - shownAt < every) return
+      else unsaid = step.fraction > 0 ? line : ''
+      if (!hasEnded && now - shownAt < every) return
       shownAt = now
       unsaid = ''
       if (isTerminal) draw()
@@ -278,33 +278,28 @@ export function progressDisplay(output: Output, clock: Clock, isQuiet: boolean) 
 
 export type ProgressDisplay = ReturnType<typeof progressDisplay>
 
-function lineOf(stage: string, step: Step, elapsedMs: number, hasBar: boolean): string {
-  const { fraction, isEnd, detail } = step
+interface Step {
+  /** Of the whole stage, 0 to 1; 1 is its end. Never goes back while the work is what it was thought to be. */
+  readonly fraction: number
+  readonly detail: string
+}
+
+function lineOf(stage: string, { fraction, detail }: Step, elapsedMs: number, hasBar: boolean) {
   const done = Math.floor(BAR_WIDTH * fraction)
   const bar = hasBar ? `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ` : ''
   const percent = `${Math.floor(100 * fraction)}%`.padStart(4)
-  const took = isEnd ? ` in ${durationText(elapsedMs)}` : ''
+  const took = fraction === 1 ? ` in ${durationText(elapsedMs)}` : ''
   return `${stage.padEnd(STAGE_WIDTH)} ${bar}${percent}  ${detail}${took}`
-}
-
-interface Step {
-  /** Of the whole stage, 0 to 1; never goes back while the work is what it was thought to be. */
-  readonly fraction: number
-  readonly isEnd: boolean
-  readonly hasBegun: boolean
-  readonly detail: string
 }
 
 export function stepOf(progress: CommandProgress): Step {
   switch (progress.stage) {
     case 'extract': {
-      const { fraction, batchesDone, batches, pages, events, credits, projection } = progress
-      const isEnd = batchesDone >= batches
+      const { fraction, pages, events, credits, projection } = progress
       const bought = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
       const { expected = 0, low = 0, high = 0 } = projection ?? {}
       const ofAll = `; whole run about ${numberText(expected)} (${numberText(low)} to ${numberText(high)})`
-      const detail = projection === null || isEnd ? bought : `${bought}${ofAll}`
-      return { fraction, isEnd, hasBegun: pages > 0, detail }
+      return { fraction, detail: projection === null || fraction === 1 ? bought : bought + ofAll }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
@@ -313,12 +308,6 @@ export function stepOf(progress: CommandProgress): Step {
       const what = progress.stage === 'report' ? 'page' : 'title'
       return step(progress.done, progress.total, countText(progress.done, what))
     }
-    case 'forget':
-    case 'backup':
-    case 'export':
-    case 'verify':
-    case 'restore':
-      return step(progress.done, progress.total, progress.name)
     case 'build': {
       const { done, total, name, rowsChanged } = progress
       const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`
@@ -326,17 +315,20 @@ export function stepOf(progress: CommandProgress): Step {
     }
     case 'publish': {
       const { phase, done, total, name } = progress
-      const { fraction, isEnd, hasBegun } = step(done, total, '')
       // Every table is written before the first file goes up: each phase is half of the stage.
-      if (phase === 'export')
-        return { fraction: fraction / 2, isEnd: false, hasBegun, detail: name }
-      const detail = isEnd ? countText(total, 'file') : name.split('/', 2).join('/')
-      return { fraction: 0.5 + fraction / 2, isEnd, hasBegun: true, detail }
+      if (phase === 'export') return step(done, 2 * total, name)
+      const detail = done >= total ? countText(total, 'file') : name.split('/', 2).join('/')
+      return step(total + done, 2 * total, detail)
     }
+    case 'forget':
+    case 'backup':
+    case 'export':
+    case 'verify':
+    case 'restore':
+      return step(progress.done, progress.total, progress.name)
   }
 }
 
 function step(done: number, total: number, detail: string): Step {
-  const fraction = total === 0 ? 1 : Math.min(1, done / total)
-  return { fraction, isEnd: done >= total, hasBegun: done > 0, detail }
+  return { fraction: total === 0 ? 1 : Math.min(1, done / total), detail }
 }
