@@ -29,11 +29,13 @@ export type Column<Row> = readonly [
 export type Fact =
   readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
 
-/** Facts by their labels. An empty text, false, null or undefined leaves a fact out. */
+/** Facts by their labels. An empty text or list, false, null or undefined leaves a fact out. */
 export function facts(
   said: Readonly<Record<string, string | readonly string[] | false | null | undefined>>,
 ): Fact[] {
-  return Object.entries(said).map(([label, text]) => (text ? [label, text] : false))
+  return Object.entries(said).map(([label, text]) =>
+    text && text.length > 0 ? [label, text] : false,
+  )
 }
 
 /** A count of things and what is said of them; empty where there are none. */
