@@ -151,19 +151,13 @@ const SECRET =
 const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS)_[A-Z\d_]+\s*=/
 const OTHERS_MAY_READ = 0o004
 
-export interface EnvFiles {
-  /** Of the process, and of the files what it does not say. */
-  readonly environment: Environment
-  readonly warnings: readonly string[]
-}
-
 /**
  * Reads variables for Jobtide and its libraries from `.env` in the folder of each pipeline, in the folder above where that is
  * `pipelines`, and in the current one. The environment of the process wins, then the first file that names a variable.
  * @param pipelines names or paths, as commands take them
  * @throws ConfigError where such a file belongs to another account than this one or root, or every account may write it
  */
-export function withEnvFiles(environment: Environment, pipelines: readonly string[]): EnvFiles {
+export function withEnvFiles(environment: Environment, pipelines: readonly string[]) {
   const folders = [...pipelines.flatMap(foldersOf), resolve('.')]
   const files = [...new Set(folders)].map((folder) => join(folder, '.env')).filter(isFile)
   const found: Record<string, string> = {}

@@ -179,17 +179,12 @@ function extentOf(declared: Endpoint, request: LookupRequest, pages: readonly un
   return { items: itemsBefore, isCut: next !== null }
 }
 
-export interface SuggestOptions extends OneOffOptions {
-  /** Lists the values of all filters, or of the one that is named in place of a type. */
-  readonly filters?: boolean
-}
-
-/** `suggest`: what the filters of a search for people are called. */
+/** `suggest`: what the filters of a search for people are called. @param type with `filters`, a filter or none */
 export async function suggestCommand(
   context: Context,
   type: string | undefined,
   text: string | undefined,
-  options: SuggestOptions,
+  options: OneOffOptions & { readonly filters?: boolean },
 ): Promise<Report> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {

@@ -17,17 +17,12 @@ import { addCommands } from './commands.ts'
 import type { ProcessParts, Start } from './context.ts'
 import type { Output, Streams } from './output.ts'
 
-export interface CommandLineWorld extends Omit<
-  ProcessParts,
-  'clock' | 'scrubber' | 'output' | 'log' | 'logFields' | 'startedWith'
-> {
-  readonly streams: Streams
-}
+type World = Pick<ProcessParts, 'environment' | 'random' | 'stop' | 'abort'>
 
 /** Runs one command; resolves when its stdout has been read or can no longer be delivered. */
 export async function runCommandLine(
   argv: readonly string[],
-  { streams, ...given }: CommandLineWorld,
+  { streams, ...given }: World & { readonly streams: Streams },
 ): Promise<ExitCode> {
   const scrubber = createScrubber()
   quietSdk()

@@ -40,18 +40,18 @@ export async function modelsCommand(
     : withWarehouse({ path: IN_MEMORY, mode: 'write' }, read))
   const one = table === undefined ? null : tableNamed(tables, table)
   const written = html === undefined ? null : writePage(context, tables, resolve(html))
-  // Intermediate models are shown only by name.
-  const shown = one === null ? LISTED.flatMap(([group]) => inGroup(tables, group)) : [one]
+  const shown = one === null ? LISTED.flatMap(({ schema }) => inGroup(tables, schema)) : [one]
   const values = { dataDir: directory.root, page: written, tables: shown }
   if (!isThere)
     output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   if (written !== null) return { title: `${written.path} (${bytesText(written.bytes)})`, values }
   if (one !== null) return { ...fullReport(one), values }
-  const notes = LISTED.flatMap(([group, head]) => {
-    const found = inGroup(tables, group)
-    return found.length === 0 ? [] : [head, ...found.flatMap(shortNotes)]
+  const notes = LISTED.flatMap(({ schema, title }) => {
+    const found = inGroup(tables, schema)
+    const head = `${title} (${schema === 'own' ? 'models/' : `schema ${schema}`})`
+    return found.length === 0 ? [] : ['', head, ...found.flatMap(shortNotes)]
   })
-  return { notes, values }
+  return { notes: notes.slice(1), values }
 }
 
 /** Writes the page of the tables. @throws ConfigError when the file there is not such a page */
@@ -69,12 +69,8 @@ function writePage(
   return { path, bytes: page.length }
 }
 
-const LISTED: readonly (readonly [group: string, head: string])[] = [
-  ['main', 'for every day'],
-  ['detail', '\ndetails (schema detail)'],
-  ['service', '\nfrom other endpoints (schema service)'],
-  ['own', '\nyour own (models/)'],
-]
+// Intermediate models are shown only by name.
+const LISTED = GROUPS.filter(({ schema }) => schema !== 'core')
 
 function inGroup(tables: readonly CatalogueTable[], group: string): CatalogueTable[] {
   return tables.filter((table) => groupOf(table) === group)

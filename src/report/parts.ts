@@ -125,14 +125,9 @@ export function answerPart(head: Pick<ReportHead, 'year' | 'attrition'>): Html {
   </div>`
 }
 
-export interface Figure {
-  readonly kind?: ChangeKind
-  readonly label: string
-  readonly value: number
-  readonly aside?: string
-}
-
-export function figuresPart(figures: readonly Figure[]): Html {
+export function figuresPart(
+  figures: readonly { kind?: ChangeKind; label: string; value: number; aside?: string }[],
+): Html {
   return html`<dl class="figures">
     ${figures.map(
       ({ kind, label, value, aside }) =>
