@@ -182,7 +182,7 @@ export function chargeNear(expected: number, range: BillRange | null): number {
   return range === null ? near : Math.min(range.high, Math.max(range.low, near))
 }
 
-/** What is left of the budgets, for people and programs. @param high the upper end of the forecast */
+/** The rest of the budgets, for people and programs. @param high the upper end of the forecast */
 function budgetOf(job: Job, { spending }: History, nowMs: number, high: number) {
   const { pipeline, creditsLimit, creditsPerMonth, skipped, snapshot } = job
   const spent = monthlyCredits(spending, pipeline).get(monthOf(nowMs)) ?? 0

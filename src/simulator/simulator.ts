@@ -33,7 +33,7 @@ export interface Call {
   readonly monotonicMs: number
 }
 
-/** What is booked of a request. A null means that the request did not get far enough to say. */
+/** The booking of a request. A null means that the request did not get far enough to say. */
 const NOTHING = {
   /** The API key, if the simulator knows it. */
   key: null as string | null,
@@ -46,7 +46,7 @@ const NOTHING = {
   fault: null as string | null,
 }
 
-/** An answer, the fault that hit it, and what is booked. */
+/** An answer, the fault that hit it, and the booking. */
 interface Reply {
   readonly answer: Answer
   readonly strike?: Strike | undefined
