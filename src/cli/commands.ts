@@ -23,7 +23,6 @@ import {
 
 const SNAPSHOT =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
-const MOST_ROWS_SHOWN = 10_000
 
 const WINDOW_OPTIONS: Options = {
   '--week': 'the last whole week, Monday to Sunday (default)',
@@ -151,11 +150,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   rejects: {
     about: 'rejected events, and why',
     options: {
-      '--limit <n>': [
-        'number of events to show, newest first',
-        wholeNumber(0, MOST_ROWS_SHOWN),
-        20,
-      ],
+      '--limit <n>': ['number of events to show, newest first', wholeNumber(0, 10_000), 20],
     },
     import: async () => (await import('./rejects-command.ts')).rejectsCommand,
   },

@@ -107,6 +107,7 @@ export function runReport(run: RunReport, erasure: ErasureState = null): Report 
   }
 }
 
+const LABEL_WIDTH = 9
 const UNEXPECTED = 'not charged as expected: jobtide credits shows them'
 const LIST_CUT =
   'incomplete: more pages than pages: in the file allows, or items moved between pages'
@@ -137,23 +138,21 @@ function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
 }
 
-const LABEL_WIDTH = 9
-
 export function runValues(run: RunReport, erasure: ErasureState = null): object {
-  const { unknownList, load, build } = run
+  const { runId, pipeline, endpoint, resumed, organizations, durationMs } = run
+  const { unknownList, load, build, publish, databases, analystCopy } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
+  const about = { runId, pipeline, endpoint, resumed, organizations, durationMs }
+  const made = { publish, databases, analystCopy, erasure }
   const problem = problemOf(run)
   return {
-    runId: run.runId,
-    pipeline: run.pipeline,
-    endpoint: run.endpoint,
-    resumed: run.resumed,
+    ...about,
+    ...made,
     complete: run.endedEarly === null && run.stageFailure === null,
     exitCode: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
     error: problem && errorDocument(problem),
     warning: problem === null ? (unknownList?.problem.message ?? null) : null,
-    organizations: run.organizations,
     organizationsUnread: run.unread,
     pagesLeftBehind: run.leftBehind,
     skippedLines: skippedValues(run.skippedLines),
@@ -167,11 +166,6 @@ export function runValues(run: RunReport, erasure: ErasureState = null): object 
     },
     load: load && loadValues(load),
     build: build && buildValues(build),
-    publish: run.publish,
-    databases: run.databases.map(databaseValues),
-    analystCopy: run.analystCopy,
-    erasure,
-    durationMs: run.durationMs,
   }
 }
 
@@ -282,10 +276,6 @@ export function databaseFact({ database, schema, tables, problem }: DatabaseOutc
   return ['database', problem === null ? said : `not loaded: ${said}`]
 }
 
-export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object {
-  return { ...outcome, problem: problem?.message ?? null }
-}
-
 /** The copy for analysts, where it is not as it should be. */
 export function analystCopyFact(copy: AnalystCopyReport | null): Fact {
   if (copy === null || copy.problem === null) return false
@@ -296,11 +286,10 @@ export function analystCopyFact(copy: AnalystCopyReport | null): Fact {
 const QUARANTINED_SHOWN = 5
 
 function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport): Fact {
-  const now = extract.quarantined.map(({ organization, reason }) => ({
-    name: organization.value,
-    reason,
-  }))
-  const found = [...now, ...skipped].map(({ name, reason }) => `${name}: ${reason}`)
+  const found = [
+    ...extract.quarantined.map(({ organization, reason }) => `${organization.value}: ${reason}`),
+    ...skipped.map(({ name, reason }) => `${name}: ${reason}`),
+  ]
   if (found.length === 0) return false
   if (endpoint !== null) {
     const hint = '→ the next run asks again. Correct or remove the ones that the service refuses'

@@ -152,6 +152,7 @@ export async function withService<T>(
 function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const { runId, pipeline, organizations, leftBehind, progress, requestsPerSecond: pace } = sample
   const { projection, batches, batchesDone, credits, pages } = progress
+  const about = { runId, pipeline, organizations, batches }
   const left = batches - batchesDone
   const toBuy = projection && Math.max(0, projection.expected - sample.creditsOfRun)
   const isWhole = projection !== null && left === 0
@@ -182,10 +183,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       'the next run of the same question reads only the rest',
     ].filter((note) => note !== false),
     values: {
-      runId,
-      pipeline,
-      organizations,
-      batches,
+      ...about,
       batchesRead: batchesDone,
       pagesNow: pages,
       creditsSpentNow: credits,

@@ -28,7 +28,6 @@ import {
   buildValues,
   buildText,
   databaseFact,
-  databaseValues,
   loadValues,
   loadText,
   publishText,
@@ -76,7 +75,7 @@ export async function publishCommand(
     const published: Fact = ['published', publishText(publish)]
     return {
       sections: [[published, ...databases.map(databaseFact), analystCopyFact(analystCopy)]],
-      values: { ...publish, databases: databases.map(databaseValues), analystCopy },
+      values: { ...publish, databases, analystCopy },
       problem: problemIn(databases) ?? staleCopy(analystCopy),
     }
   }
