@@ -4,7 +4,7 @@
  */
 
 import { plainText, slackBody } from '../observe/messages.ts'
-import { transfersText } from '../report/html.ts'
+import { WORDS, transfersText } from '../report/html.ts'
 import { join, parse, relative, resolve } from 'node:path'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { QUESTION, answerOf } from '../report/answer.ts'
@@ -69,17 +69,12 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, request),
   )
-  const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
-  const transfers = transfersText(data.counts)
-  const figure = (change: string) => {
-    const { changes = 0, executives = 0 } = counts[change] ?? {}
-    return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
-  }
+  const figures = data.counts.map(({ change, changes, executives }) => {
+    return [WORDS[change], `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`]
+  })
   const told = facts({
-    joined: figure('joined'),
-    left: figure('left'),
-    promoted: figure('rose'),
-    transfers,
+    ...(Object.fromEntries(figures) as Record<string, string>),
+    transfers: transfersText(data.counts),
     page: placeText(path, bytes),
   })
   return written(context, request, data, told, { path, bytes, pages: 1 })

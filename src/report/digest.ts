@@ -1,6 +1,6 @@
 /** Renders job changes as lines: the summary of a report, and changes not yet sent. Reads only. */
 
-import { countText, numberText } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Line } from '../support/text.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -24,58 +24,46 @@ const BURSTS = 4
 export const DIGEST_CHANGES = 24
 
 /** Lines under a label. */
-export interface DigestPart {
-  readonly label: string
-  readonly lines: readonly Line[]
-}
+export type DigestPart = ReturnType<typeof headDigest>['parts'][number]
 
 /**
  * The summary of a report for a digest, as data and as lines.
  * @param more the command that shows everything
  */
 export function headDigest(data: ReportHead, more: string) {
-  const shownHere = {
-    executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
-    organizations: data.organizations.slice(0, ORGANIZATIONS),
-    bursts: data.bursts.slice(0, BURSTS),
-  }
-  const { executives, organizations, bursts } = shownHere
+  const executives = data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES)
+  const organizations = data.organizations.slice(0, ORGANIZATIONS)
+  const bursts = data.bursts.slice(0, BURSTS)
   const answer = answerOf(data)
-  const parts: DigestPart[] = [
-    part(QUESTION, answer),
-    ...data.counts.map((one) => part(WORDS[one.change], [countsText(one)])),
-    part(
-      'transfers',
-      [transfersText(data.counts)].filter((text) => text !== null),
-    ),
-    { label: DIRECTORS, lines: executives.map(changeLine) },
-    part(
+  const said: readonly (readonly [label: string, lines: readonly (Line | string | null)[]])[] = [
+    [QUESTION, answer],
+    ...data.counts.map((one) => [WORDS[one.change], [countsText(one)]] as const),
+    ['transfers', [transfersText(data.counts)]],
+    [DIRECTORS, executives.map(changeLine)],
+    [
       'most changes',
       organizations.map(
         (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} promoted`,
       ),
-    ),
-    part(
+    ],
+    [
       'bursts',
       bursts.map(
         (one) =>
           `${nameOf(one)}: ${one.people} ${one.change} in ${one.month_start_on.slice(0, 7)}, expected ${one.expected}`,
       ),
-    ),
-    part('read', [...missingTexts(data), ...unknownTexts(data)]),
-    part('cost', [credits(data.freshness.credits)]),
-    part('more', [more]),
+    ],
+    ['read', [...missingTexts(data), ...unknownTexts(data)]],
+    ['cost', [credits(data.freshness.credits)]],
+    ['more', [more]],
   ]
-  return {
-    year: data.year,
-    answer,
-    ...shownHere,
-    parts: parts.filter(({ lines }) => lines.length > 0),
-  }
+  const parts = said.map(([label, lines]) => ({ label, lines: linesOf(lines) }))
+  const shownParts = parts.filter(({ lines }) => lines.length > 0)
+  return { year: data.year, answer, executives, organizations, bursts, parts: shownParts }
 }
 
-function part(label: string, texts: readonly string[]): DigestPart {
-  return { label, lines: texts.map((text) => ({ text, link: null })) }
+function linesOf(texts: readonly (Line | string | null)[]): Line[] {
+  return texts.flatMap((one) => (typeof one === 'string' ? { text: one, link: null } : (one ?? [])))
 }
 
 function countsText(one: Count): string {
@@ -164,7 +152,7 @@ export async function readChanges(
   await makeReportView(warehouse, 'known_changes')
   const counted = await queryReport<Counted>(warehouse, 'digest_counts', { names })
   const changes = await queryReport<Change>(warehouse, 'digest_changes', { names, rows })
-  const total = counted.reduce((sum, one) => sum + one.changes, 0)
+  const total = sum(counted.map((one) => one.changes))
   const [from] = counted.flatMap((one) => one.known_from_on ?? []).toSorted()
   return {
     counts: counted,
@@ -176,14 +164,12 @@ export async function readChanges(
 
 /** The digest as lines: figures, changes, and how many more there are. */
 export function untoldLines({ counts, total, changes, command }: Untold): Line[][] {
-  const executives = counts.reduce((sum, one) => sum + one.executives, 0)
+  const executives = sum(counts.map((one) => one.executives))
   const figures = counts.map((one) => `${numberText(one.changes)} ${WORDS[one.change]}`).join(', ')
-  const plain = (text: string) => [{ text, link: null }]
+  const rest = `and ${numberText(total - changes.length)} more: ${command}`
   return [
-    plain(`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`),
+    linesOf([`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`]),
     changes.map(changeLine),
-    ...(command === null
-      ? []
-      : [plain(`and ${numberText(total - changes.length)} more: ${command}`)]),
+    ...(command === null ? [] : [linesOf([rest])]),
   ]
 }
