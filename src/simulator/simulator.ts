@@ -9,7 +9,7 @@ import { closeServer, listenAt } from '../support/loopback.ts'
 import { shuffled } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { SERVED } from './endpoints/served.ts'
-import { Signals, SIGNATURE_HEADER, type SentDelivery } from './endpoints/signals.ts'
+import { Signals, type SentDelivery } from './endpoints/signals.ts'
 import { Refusal, ServedWorld, WorldBehind, type ServedAnswer } from './endpoints/world.ts'
 import type { EventSource } from './events.ts'
 import { createFaultPlan, sendAnswer, type Answer, type Fault, type Strike } from './faults.ts'
@@ -285,11 +285,8 @@ const DELIVERED_TWICE = 0.2
 const DELIVERED_LATE = 0.1
 const DELIVERY_SEED = 17
 
-async function deliver({ url, body, signature }: SentDelivery): Promise<void> {
-  const headers = {
-    'content-type': 'application/json',
-    ...(signature === null ? {} : { [SIGNATURE_HEADER]: signature }),
-  }
+async function deliver({ url, body, headers: own }: SentDelivery): Promise<void> {
+  const headers = { 'content-type': 'application/json', ...own }
   for (let time = 1; time <= DELIVERED_AT_MOST; time += 1) {
     const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => null)
     await answer?.arrayBuffer()

@@ -14,12 +14,11 @@ import { Refusal, served, type ServedPerson, type ServedWorld } from './world.ts
 export interface SentDelivery {
   readonly url: string
   readonly body: string
-  /** HMAC-SHA-256 of the body, hex; null if the signal has no secret. */
-  readonly signature: string | null
+  readonly headers: Readonly<Record<string, string>>
 }
 
-/** The header that carries the signature; the service's own is not documented. */
-export const SIGNATURE_HEADER = 'x-webhook-signature'
+// The service's own is not documented.
+const SIGNATURE_HEADER = 'x-webhook-signature'
 
 const parameters = {
   signal_type: z.literal('person_activity'),
@@ -75,7 +74,8 @@ export class Signals {
   /** Runs each signal and returns its deliveries: a baseline for new people, and recent activity of the others. */
   run(world: ServedWorld): SentDelivery[] {
     if (this.#signals.length === 0) return []
-    const people = peopleByPage(world)
+    const pageOf = ({ network_url: page, profile_id: id }: ServedPerson['person']) => page ?? id
+    const people = new Map(world.people().map((one) => [pageOf(one.person), one]))
     return this.#signals.flatMap((signal) => {
       const { webhook_url: url, webhook_secret: secret, name } = signal.created
       const about = { user_email: 'account@example.com', signal_type: 'person_activity' }
@@ -95,9 +95,8 @@ export class Signals {
       ]
       return (url === null ? [] : bodies).map((event) => {
         const body = JSON.stringify(event)
-        const signature =
-          secret === null ? null : createHmac('sha256', secret).update(body).digest('hex')
-        return { url: url ?? '', body, signature }
+        const hmac = secret !== null && createHmac('sha256', secret).update(body).digest('hex')
+        return { url: url ?? '', body, headers: hmac ? { [SIGNATURE_HEADER]: hmac } : {} }
       })
     })
   }
@@ -108,22 +107,19 @@ function changesSince(
   world: ServedWorld,
   people: ReadonlyMap<string, ServedPerson>,
 ) {
-  const isWanted = ({ type }: Activity) =>
-    types.includes(type === 'reaction' ? 'reactions' : 'comments')
   return [...profiles]
     .flatMap(([url, since]) => {
       const person = people.get(url)
       if (person === undefined || since === null) return []
-      const found = activitiesOf(url, person, world)
-      return found.filter((one) => isWanted(one) && one.at > since && one.at <= world.nowMs)
+      return activitiesOf(url, person, world).filter(
+        ({ at, type }) =>
+          types.includes(type === 'reaction' ? 'reactions' : 'comments') &&
+          at > since &&
+          at <= world.nowMs,
+      )
     })
     .map(changeOf)
     .toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
-}
-
-function peopleByPage(world: ServedWorld): Map<string, ServedPerson> {
-  const people = world.people()
-  return new Map(people.map((one) => [one.person.network_url ?? one.person.profile_id, one]))
 }
 
 const TYPES = ['reaction', 'comment', 'reply'] as const
@@ -144,9 +140,7 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
     })
 }
 
-type Activity = ReturnType<typeof activitiesOf>[number]
-
-function changeOf({ url, person, post, type, at }: Activity) {
+function changeOf({ url, person, post, type, at }: ReturnType<typeof activitiesOf>[number]) {
   const about = `https://network.example/feed/update/urn:li:activity:${post.id}`
   const { name, network_url: page } = post.author.tracked
   const done =
