@@ -41,11 +41,7 @@ export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
-  return (
-    context: Context,
-    pipeline: string | undefined,
-    options: Overrides,
-  ): Promise<ExitCode> => {
+  return (context: Context, pipeline: string | undefined, options: Overrides) => {
     const named = pipeline ?? defaultPipeline('backfill')
     return observed(context, command, named, () => runOnce(command, context, named, options))
   }
