@@ -2,12 +2,12 @@
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { JobChangeEvent } from '../src/simulator/events.ts'
+import { sourceOf, type JobChangeEvent } from '../src/simulator/events.ts'
 import { DAY, HOUR } from '../src/support/units.ts'
 import { viewsOf } from './helpers/compare-sites.ts'
 import { openSite, type Site } from './helpers/run-cli.ts'
 import { memoryWarehouse } from './helpers/warehouse.ts'
-import { anEvent, sourceOf } from './simulator/simulator-fixture.ts'
+import { anEvent } from './simulator/simulator-fixture.ts'
 
 const MOVERS = 60
 const RISERS = 30

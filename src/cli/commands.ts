@@ -6,19 +6,14 @@ import type { CommonOptions, Start } from './context.ts'
 import {
   BUYING_OPTIONS,
   COMMON_OPTIONS,
-  CREDIT_GROUPS,
-  DIGEST_FORMATS,
   ENGINE_OPTION,
-  EXPORT_FORMATS,
   GUARD_OPTIONS,
   LOSS_OPTION,
   MAX_AGE_OPTION,
   PAUSE_OPTION,
   PIPELINE,
   PIPELINE_OPTION,
-  QUERY_FORMATS,
   RUN_OPTIONS,
-  TITLES_FORMATS,
   several,
   toOption,
   wholeNumber,
@@ -28,7 +23,6 @@ import {
 
 const SNAPSHOT =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
-const MOST_ROWS_SHOWN = 10_000
 
 const WINDOW_OPTIONS: Options = {
   '--week': 'the last whole week, Monday to Sunday (default)',
@@ -42,7 +36,7 @@ const WINDOW_OPTIONS: Options = {
 export const COMMANDS: Readonly<Record<string, Declaration>> = {
   demo: {
     about: 'try everything on this machine: no account, no network',
-    import: async () => (await import('./demo-command.ts')).demoCommand,
+    import: async () => (await import('./simulator-commands.ts')).demoCommand,
   },
   run: {
     about: 'plan, extract, load, build and publish a pipeline',
@@ -147,7 +141,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     about: 'credits spent, on what, and what they bought',
     arguments: { '[pipeline]': `${PIPELINE}; default: all of them` },
     options: {
-      '--by <what>': ['one row for each', CREDIT_GROUPS],
+      '--by <what>': ['one row for each', ['day', 'month', 'pipeline', 'run', 'organization']],
       '--days <n>': ['only the last n days, today included', wholeNumber(1, 100_000)],
       '--all': 'show every row',
     },
@@ -156,11 +150,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   rejects: {
     about: 'rejected events, and why',
     options: {
-      '--limit <n>': [
-        'number of events to show, newest first',
-        wholeNumber(0, MOST_ROWS_SHOWN),
-        20,
-      ],
+      '--limit <n>': ['number of events to show, newest first', wholeNumber(0, 10_000), 20],
     },
     import: async () => (await import('./rejects-command.ts')).rejectsCommand,
   },
@@ -168,7 +158,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     about: 'read-only SQL on the warehouse',
     arguments: { '[words...]': 'one SQL statement; with --recipe its parameters, name=value' },
     options: {
-      '--format <format>': ['how to print', QUERY_FORMATS, 'table'],
+      '--format <format>': ['how to print', ['table', 'csv', 'spreadsheet', 'json'], 'table'],
       '--attach <[name=]file>': [
         'add your CSV, Parquet or DuckDB file as a table; repeatable',
         several,
@@ -197,7 +187,10 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
   digest: {
     about: 'a summary of the report in at most 30 lines of text',
-    options: { ...WINDOW_OPTIONS, '--format <format>': ['how to print', DIGEST_FORMATS, 'text'] },
+    options: {
+      ...WINDOW_OPTIONS,
+      '--format <format>': ['how to print', ['text', 'slack', 'email'], 'text'],
+    },
     import: async () => (await import('./report-commands.ts')).digestCommand,
   },
   titles: {
@@ -209,7 +202,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       ],
     },
     options: {
-      '--format <format>': ['how to print', TITLES_FORMATS, 'csv'],
+      '--format <format>': ['how to print', ['csv', 'spreadsheet', 'json'], 'csv'],
       '--ladder <name>': 'use a ladder of config/ladders.yaml in the current folder',
     },
     import: async () => (await import('./titles-command.ts')).titlesCommand,
@@ -269,7 +262,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
         'export',
       ],
       '--tables <names>': 'only these, separated by commas',
-      '--format <format>': ['file format in a folder (default: csv)', EXPORT_FORMATS],
+      '--format <format>': ['file format in a folder (default: csv)', ['csv', 'parquet']],
       '--schema <name>': 'PostgreSQL schema; created if missing (default: jobtide)',
     },
     import: async () => (await import('./export-command.ts')).exportCommand,
@@ -329,7 +322,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       '--rate-limit <n>': ['requests a second before it answers 429', wholeNumber(1, 100_000)],
       '--faults <file>': 'JSON array of faults: docs/simulator.md',
     },
-    import: async () => (await import('./simulate-command.ts')).simulateCommand,
+    import: async () => (await import('./simulator-commands.ts')).simulateCommand,
   },
   listen: {
     about: 'receive signal deliveries until stopped; the next run loads them',

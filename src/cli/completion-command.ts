@@ -24,7 +24,6 @@ export function completionOf(commands: Commands) {
 // Listed when Tab is pressed. The shell itself completes paths.
 const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`
 
-/** The words that complete an argument. */
 function wordsOf(argument: string, about: string, commands: Commands): readonly string[] {
   if (argument.includes('table'))
     return [...readModelFiles(), ...computedModels].map(({ name }) => name)

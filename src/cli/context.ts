@@ -1,5 +1,8 @@
-/** The context of a command: its options as checked values, its output, and the effects it may have. */
+/** The context of a command: its environment and options as checked values, its output, and the effects it may have. */
 
+import { closeSync, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs'
+import { dirname, basename, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import {
   analystGroupFrom,
   baseUrlFrom,
@@ -8,16 +11,18 @@ import {
   logLevelFrom,
   s3EndpointFrom,
   sizeFrom,
+  exportSdkEnv,
   type Environment,
 } from '../config.ts'
 import { dataDirectory } from '../run/data-directory.ts'
 import type { Job } from '../run/job.ts'
-import { ownFolder } from '../run/pipeline-file.ts'
+import { ownFolder, pipelineFile } from '../run/pipeline-file.ts'
 import type { RunWorld } from '../run/stages.ts'
-import { packageVersion } from '../support/assets.ts'
+import { packageVersion, packageRoot } from '../support/assets.ts'
+import { isFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError } from '../support/errors.ts'
-import { letGroupRead } from '../support/file-modes.ts'
+import { ConfigError, onDisk, systemCode } from '../support/errors.ts'
+import { letGroupRead, isWithin, refuseOthersFile } from '../support/file-modes.ts'
 import {
   createPeopleLog,
   silentLogger,
@@ -26,9 +31,9 @@ import {
   type Scrubber,
 } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
+import { decodeText } from '../support/text.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
-import type { Output } from './output.ts'
-import { progressDisplay, type ProgressDisplay } from './progress.ts'
+import { progressDisplay, type Output, type ProgressDisplay } from './output.ts'
 import type { Result } from './report.ts'
 
 export interface CommonOptions {
@@ -134,3 +139,101 @@ export function refuseBundled(job: Job, environment: Environment): void {
     },
   )
 }
+
+const TAKEN = /^(?:(?:JOBTIDE|AWS)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|PG[A-Z]+)$/
+// Node.js reads it at startup, before any of our files.
+const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
+// As in a pipeline file, a path is relative to the file that names it.
+const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE', 'JOBTIDE_WEBHOOK_SECRET_FILE'])
+const SECRET =
+  /^(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|PGPASSWORD|\w*PG_URL)$/
+// A lost line end would make a key part of an address, which is sent and shown.
+const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS)_[A-Z\d_]+\s*=/
+const OTHERS_MAY_READ = 0o004
+
+/**
+ * Reads variables for Jobtide and its libraries from `.env` in the folder of each pipeline, in the folder above where that is
+ * `pipelines`, and in the current one. The environment of the process wins, then the first file that names a variable.
+ * @param pipelines names or paths, as commands take them
+ * @throws ConfigError where such a file belongs to another account than this one or root, or every account may write it
+ */
+export function withEnvFiles(environment: Environment, pipelines: readonly string[]) {
+  const folders = [...pipelines.flatMap(foldersOf), resolve('.')]
+  const files = [...new Set(folders)].map((folder) => join(folder, '.env')).filter(isFile)
+  const found: Record<string, string> = {}
+  const warnings: string[] = []
+  for (const file of files) {
+    const { values, warnings: ofFile } = readEnvFile(file)
+    const earlier = { ...found }
+    warnings.push(...ofFile)
+    for (const [name, value] of Object.entries(values)) {
+      if (saidBy(environment, name)) continue
+      if (name === READ_BY_NODE) {
+        warnings.push(`${file}: ${name} has no effect there: set it in the environment`)
+      }
+      // An empty value in the example file counts as unset.
+      if (!TAKEN.test(name) || value === '' || saidBy(earlier, name)) continue
+      found[name] = PATHS.has(name) ? resolve(dirname(file), value) : value
+    }
+  }
+  exportSdkEnv(found)
+  return { environment: { ...environment, ...found }, warnings }
+}
+
+// The key and the file that holds it are one setting: naming the file overrides a key set elsewhere.
+const KEYS = ['JOBTIDE_API_KEY', 'JOBTIDE_API_KEY_FILE']
+
+function saidBy(environment: Environment, name: string): boolean {
+  const names = KEYS.includes(name) ? KEYS : [name]
+  return names.some((one) => environment[one] !== undefined)
+}
+
+// Jobtide's own pipelines are shared by all users, so no `.env` file configures them.
+function foldersOf(pipeline: string): string[] {
+  const file = pipelineFile(pipeline)
+  if (file === undefined || isWithin(join(packageRoot, 'pipelines'), file)) return []
+  const folder = dirname(file)
+  return basename(folder) === 'pipelines' ? [folder, dirname(folder)] : [folder]
+}
+
+function readEnvFile(file: string) {
+  const { bytes, mode, isGroups } = onDisk(file, () => readBelieved(file))
+  const values = parseEnv(decodeText(bytes)) as Record<string, string>
+  for (const [name, value] of Object.entries(values)) {
+    if (!TAKEN.test(name) || !SECOND_VARIABLE.test(value)) continue
+    throw new ConfigError(`${file}: the value of ${name} runs into another variable`, {
+      hint: 'Put each variable on its own line, without quoted line ends. Nothing was sent.',
+    })
+  }
+  const isKey = ([name, value]: readonly [string, string]) => SECRET.test(name) && value !== ''
+  const isExposed = process.platform !== 'win32' && (mode & OTHERS_MAY_READ) !== 0
+  const warnings = [
+    isGroups ? `${file} may be written by a group, which could send the key elsewhere` : [],
+    isExposed && Object.entries(values).some(isKey)
+      ? `${file} holds a key and others may read it`
+      : [],
+  ].flat()
+  return { values, warnings }
+}
+
+// Checks the open file, so that replacing it meanwhile has no effect.
+function readBelieved(file: string) {
+  const judge = (found: Stats) => refuseOthersFile(file, found, file, 'send the key elsewhere')
+  // Also one that cannot be read.
+  judge(statSync(file))
+  let descriptor: number | null = null
+  try {
+    descriptor = openSync(file, 'r')
+    const found = fstatSync(descriptor)
+    return { isGroups: judge(found), mode: found.mode, bytes: readFileSync(descriptor) }
+  } catch (error) {
+    // Ignoring settings silently could mean another service or another key.
+    if (systemCode(error) !== 'EACCES') throw error
+    throw new ConfigError(`this account may not read ${file}`, { hint: NOT_READABLE })
+  } finally {
+    if (descriptor !== null) closeSync(descriptor)
+  }
+}
+
+const NOT_READABLE =
+  'Let it read the file (`ls -l` shows whose it is), or set these variables in the environment: under systemd with `EnvironmentFile=` and `LoadCredential=`, as deploy/systemd does.'

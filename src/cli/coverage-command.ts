@@ -13,7 +13,6 @@ import {
   coverageReport,
   gapsOf,
   wantedOf,
-  type CoverageReport,
   type OrganizationCoverage,
   type UnreadStretch,
 } from '../plan/coverage-report.ts'
@@ -32,7 +31,6 @@ import { counted, facts, table, agoText, companyText, durationText, type Report 
 export interface CoverageOptions {
   readonly all?: boolean
   readonly prove?: boolean
-  /** The list to use instead of the pipeline's. */
   readonly organizations?: string
 }
 
@@ -44,12 +42,23 @@ export async function coverageCommand(
   pipeline: string | undefined,
   { all = false, prove = false, ...overrides }: CoverageOptions,
 ): Promise<Report> {
-  const { directory, clock } = context
   if (pipeline === undefined && overrides.organizations !== undefined) {
     throw new ConfigError('a list alone does not say how far back it should be covered', {
       hint: 'Name the pipeline as well: jobtide coverage nightly --organizations FILE',
     })
   }
+  const { values, organizations } = await readCoverage(context, pipeline, overrides)
+  const shown = all ? Number.POSITIVE_INFINITY : ROWS_SHOWN
+  const report = prove ? proof(values, organizations, shown) : summary(values, shown)
+  return { ...report, values }
+}
+
+async function readCoverage(
+  context: Context,
+  pipeline: string | undefined,
+  overrides: { readonly organizations?: string },
+) {
+  const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)
   tellSkipped(context.logger, job?.skipped ?? [])
   const journal = openJournal(directory.journal, clock)
@@ -68,31 +77,21 @@ export async function coverageCommand(
   const { organizations, ...coverage } =
     job === null ? coverageOfAll(history, now) : coverageReport(wanted, history, now)
   const rows = organizations.map((one) => rowOf(one, known.get(one.organizationId)))
-  const found: Found = {
+  const values = {
+    dataDir: directory.root,
     pipeline: job?.pipeline ?? null,
     filters: filtersText(wanted?.filters) || null,
-    coverage,
-    rows,
+    at: new Date(now),
+    // Each counted once, however many questions included it.
     organizations: countOf(rows),
-    now,
-    shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
+    ...coverage,
+    oldestWatermark: dateOrNull(coverage.oldestWatermark),
+    newestWatermark: dateOrNull(coverage.newestWatermark),
+    withoutEvents: rows.filter(isWithoutEvents).length,
+    rows,
+    warehouse: why === null ? null : { unavailable: why },
   }
-  return {
-    ...(prove ? proof(found, organizations) : summary(found, why)),
-    values: {
-      dataDir: directory.root,
-      pipeline: found.pipeline,
-      filters: found.filters,
-      at: new Date(now),
-      organizations: found.organizations,
-      ...coverage,
-      oldestWatermark: dateOrNull(coverage.oldestWatermark),
-      newestWatermark: dateOrNull(coverage.newestWatermark),
-      withoutEvents: rows.filter(isWithoutEvents).length,
-      rows,
-      warehouse: why === null ? null : { unavailable: why },
-    },
-  }
+  return { values, organizations }
 }
 
 interface KnownOrganization {
@@ -101,19 +100,7 @@ interface KnownOrganization {
   readonly events: number
 }
 
-interface Found {
-  readonly pipeline: string | null
-  /** The filters of the pipeline, in a line. */
-  readonly filters: string | null
-  readonly coverage: Omit<CoverageReport, 'organizations'>
-  readonly rows: readonly Row[]
-  /** Each counted once, however many questions included it. */
-  readonly organizations: number
-  /** Milliseconds since 1970 UTC, by the service's clock. */
-  readonly now: number
-  readonly shown: number
-}
-
+type Found = Awaited<ReturnType<typeof readCoverage>>['values']
 type Row = ReturnType<typeof rowOf>
 
 function rowOf(one: OrganizationCoverage, known: KnownOrganization | undefined) {
@@ -151,15 +138,14 @@ function countOf(rows: readonly { readonly organizationId: string }[]): number {
   return new Set(rows.map((row) => row.organizationId)).size
 }
 
-function summary(found: Found, why: string | null): Report {
-  const { pipeline, filters, coverage, rows, now, shown } = found
-  const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
+function summary(found: Found, shown: number): Report {
+  const { pipeline, filters, rows, at: now, withoutEvents: silent, warehouse } = found
+  const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = found
   const ageOf = (age: number) => (age < MINUTE ? 'now' : durationText(age))
-  const watermarkText = (at: number | null) =>
-    at === null ? null : `${minuteText(at)} UTC (${agoText(now - at)})`
+  const watermarkText = (at: Date | null) =>
+    at === null ? null : `${minuteText(+at)} UTC (${agoText(+now - +at)})`
   const questions = new Set(rows.map((row) => row.filters)).size
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
-  const silent = rows.filter(isWithoutEvents).length
   const again = rows.filter((row) => +(row.coveredTo ?? 0) !== +(row.confirmedTo ?? 0)).length
   return {
     title: `${pipeline === null ? '' : `${pipeline}: `}${countText(found.organizations, 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
@@ -178,7 +164,7 @@ function summary(found: Found, why: string | null): Report {
         [
           ['organisation', ({ askedAs }) => companyText(askedAs), 'id'],
           ['up to (UTC)', 'coveredTo', 'instant'],
-          ['age', ({ coveredTo }) => coveredTo && ageOf(now - +coveredTo), 'count'],
+          ['age', ({ coveredTo }) => coveredTo && ageOf(+now - +coveredTo), 'count'],
           ['gaps', ({ gaps }) => gaps.length, 'number'],
           ['events', 'events', 'number'],
           ...(questions > 1 ? [FILTERS] : []),
@@ -187,7 +173,7 @@ function summary(found: Found, why: string | null): Report {
         { shown },
       ),
     ],
-    notes: why === null ? [] : [`without names and counts: ${why}`],
+    notes: warehouse === null ? [] : [`without names and counts: ${warehouse.unavailable}`],
   }
 }
 
@@ -209,8 +195,9 @@ const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
 }
 
 function proof(
-  { pipeline, organizations: count, now, shown }: Found,
+  { pipeline, organizations: count, at: now }: Found,
   all: readonly OrganizationCoverage[],
+  shown: number,
 ): Report {
   const unread = all.flatMap(({ organizationId, askedAs, question, unread: stretches }) =>
     stretches.map((one) => ({
@@ -222,7 +209,7 @@ function proof(
     })),
   )
   const organizations = countText(count, 'organisation')
-  const until = `${minuteText(now)} UTC`
+  const until = `${minuteText(+now)} UTC`
   const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
   const title =
     unread.length === 0
@@ -244,7 +231,7 @@ function proof(
             (row) => (row.eventTypes.length === EVENT_TYPES.length ? 'all' : row.eventTypes.join()),
           ],
           ['from (UTC)', ({ from }) => (from === null ? 'the beginning' : minuteText(+from))],
-          ['to (UTC)', ({ to }) => (+to === now ? 'now' : minuteText(+to))],
+          ['to (UTC)', ({ to }) => (+to === +now ? 'now' : minuteText(+to))],
           ['where', ({ place }) => PLACES[place]],
         ],
         { shown },

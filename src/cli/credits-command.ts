@@ -5,8 +5,7 @@
 
 import { existsSync } from 'node:fs'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import type { History } from '../journal/history.ts'
-import { openJournal, type Journal } from '../journal/journal.ts'
+import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
@@ -17,7 +16,6 @@ import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
-import type { CreditGroup } from './options.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
 import {
   counted,
@@ -32,23 +30,9 @@ import {
 
 export interface CreditsOptions {
   /** Absent shows the summary. */
-  readonly by?: CreditGroup
+  readonly by?: keyof typeof NAMES
   readonly days?: number
   readonly all?: boolean
-}
-
-/** Reads the ledger from the warehouse, or from the journal if nothing has been loaded (`extract` loads nothing). */
-async function readLedger<T>(
-  context: Context,
-  journal: Journal,
-  history: History,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  if (existsSync(context.directory.warehouse)) return whileReading(context, work)
-  return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    await load({ warehouse, journal, history })
-    return work(warehouse)
-  })
 }
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
@@ -79,19 +63,16 @@ export async function creditsCommand(
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS
-  const found = await readLedger(context, journal, history, async (warehouse) => {
-    const read = <Of extends object>(query: string, choices: object = {}) => {
-      const scope = { pipeline: name, since, by: 'day' }
-      return queryReport<Of>(warehouse, query, { ...scope, ...choices })
-    }
-    const recently = by === undefined ? { since: firstDay(recentDays) } : {}
-    const organizations = await read<Row>('credits_organizations', recently)
-    const [total, ...rows] = (await read('credits_by', by && { by })) as [Bill, ...Bill[]]
-    const unexpected = await read<Record<string, Cell>>('credits_unexpected', {
-      limit: MOST_UNEXPECTED,
-    })
-    return { total, rows: by === 'organization' ? organizations : rows, organizations, unexpected }
-  })
+  const scope = { pipeline: name, since, by: by ?? 'day' }
+  const recently = by === undefined ? firstDay(recentDays) : since
+  const read = (warehouse: Warehouse) => readBills(warehouse, scope, recently)
+  // `extract` loads nothing.
+  const found = await (existsSync(directory.warehouse)
+    ? whileReading(context, read)
+    : withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
+        await load({ warehouse, journal, history })
+        return read(warehouse)
+      }))
   const month = monthOf(clock.now())
   const thisMonth = {
     month,
@@ -122,16 +103,21 @@ export async function creditsCommand(
   }
 }
 
-interface Found {
-  readonly total: Bill
-  /** One row for each value of `--by`, default: each day. */
-  readonly rows: readonly Row[]
-  readonly organizations: readonly Row[]
-  /** Pages whose charge was not the expected one, the newest. */
-  readonly unexpected: readonly Record<string, Cell>[]
+/** @param recently the first day for organisations */
+async function readBills(warehouse: Warehouse, scope: { by: string }, recently: string | null) {
+  const read = <Of extends object>(query: string, choices: object = {}) =>
+    queryReport<Of>(warehouse, query, { ...scope, ...choices })
+  const organizations = await read<Row>('credits_organizations', { since: recently })
+  const [total, ...bills] = (await read('credits_by')) as [Bill, ...Bill[]]
+  const rows: readonly Row[] = scope.by === 'organization' ? organizations : bills
+  const most = { limit: MOST_UNEXPECTED }
+  const unexpected = await read<Record<string, Cell>>('credits_unexpected', most)
+  return { total, rows, organizations, unexpected }
 }
 
-const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
+type Found = Awaited<ReturnType<typeof readBills>>
+
+const NAMES = {
   day: [['day (UTC)', 'name']],
   month: [['month (UTC)', 'name']],
   pipeline: [['pipeline', 'name']],
@@ -140,7 +126,7 @@ const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
     ['pipeline', 'pipeline'],
   ],
   organization: [['organisation', companyOf]],
-}
+} satisfies Readonly<Record<string, readonly Column<Row>[]>>
 const FIGURES: readonly Column<Row>[] = [
   ['credits', 'credits', 'credits'],
   ['pages', 'pages', 'number'],

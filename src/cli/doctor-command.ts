@@ -6,7 +6,7 @@
 import { askForFree, type FreeAnswer } from '../api/free-question.ts'
 import { NoAnswerError, createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
-import { holdOf, type Hold } from '../journal/pauses.ts'
+import { holdOf } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/clock-history.ts'
 import {
   finding,
@@ -23,7 +23,7 @@ import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { wrongAddresses } from './destinations.ts'
+import { wrongAddresses } from './notify.ts'
 import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
@@ -97,7 +97,13 @@ async function answerFindings(context: Context, state: Freshness | null): Promis
     return [finding('service', 'ok', 'not checked: a run is talking to it now')]
   }
   const hold = state && holdOf(state.history, state.nowMs, clock.uptime?.() ?? null)
-  if (hold !== null && hold.until > clock.now()) return [holdFinding(hold)]
+  if (hold !== null && hold.until > clock.now()) {
+    const { until, pause } = hold
+    const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
+    const found = `not checked: the service accepts no request before ${isoInstant(until)}${why}`
+    const hint = 'If that is a mistake, run with --forget-pause.'
+    return [finding('service', 'warning', found, hint)]
+  }
   const baseUrl = baseUrlFrom(environment)
   const proxy = await look('proxy', () => {
     const { https, http } = proxiesFrom(environment, baseUrl) ?? {}
@@ -126,12 +132,6 @@ async function answerFindings(context: Context, state: Freshness | null): Promis
   } finally {
     await transport.close()
   }
-}
-
-function holdFinding({ until, pause }: Hold): Finding {
-  const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
-  const found = `not checked: the service accepts no request before ${isoInstant(until)}${why}`
-  return finding('service', 'warning', found, 'If that is a mistake, run with --forget-pause.')
 }
 
 function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: number): Finding {

@@ -1,24 +1,21 @@
 /** The `--json` documents of all commands: `jobtide schema` prints them, tests check all output against them. */
 
 import { z } from 'zod'
+import { burstRow, changeRow, countRow, organizationRow, yearRow } from '../report/rows.ts'
+import {
+  amount,
+  count,
+  fields,
+  flag,
+  instant,
+  list,
+  orNull,
+  rows,
+  text,
+} from '../support/fields.ts'
 import { SCHEMA_VERSION } from './report.ts'
 
-const text = z.string()
-const flag = z.boolean()
-const count = z.int().nonnegative()
-const amount = z.number()
-const instant = text.meta({ format: 'date-time' })
-const list = <T extends z.ZodType>(type: T) => z.array(type)
-const rows = <T extends z.ZodRawShape>(keys: T) => list(z.object(keys))
-const orNull = <T extends z.ZodType>(type: T) => type.nullable()
 const anything = z.record(text, z.unknown())
-
-type Names<S extends string> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> : S
-
-/** Fields of one type, by their names with blanks between. */
-function fields<T extends z.ZodType, const S extends string>(type: T, names: S) {
-  return Object.fromEntries(names.split(' ').map((name) => [name, type])) as Record<Names<S>, T>
-}
 
 function withVersion<T extends z.ZodRawShape>(keys: T) {
   return z.object({ schema_version: z.literal(SCHEMA_VERSION), ...keys })
@@ -32,13 +29,11 @@ const range = z.object(fields(amount, 'low high'))
 
 /** A failure, as errorDocument makes it. */
 const problem = z.looseObject({ message: text, hint: orNull(text), exit_code: count })
-/** The document of a command that ends without a result. */
 export const failure = withVersion({ error: problem })
 
 const clocks = {
   ...fields(instant, 'service here'),
-  before: orNull(instant),
-  void_after: orNull(count),
+  ...fields(orNull(instant), 'before void_after'),
 }
 const extract = z.object({
   ...fields(amount, 'fraction credits'),
@@ -176,20 +171,9 @@ const thisMonth = z.object({
 })
 const changesOf = {
   ...fields(instant, 'from_at to_at'),
-  year: z.object({
-    ...fields(count, 'organizations joined went rated compared people_seen'),
-    is_from_beginning: orNull(z.boolean()),
-    ...fields(orNull(text), 'month_on observed_since_on first_rate_on'),
-    ...fields(orNull(count), 'months joined_before went_before'),
-    ...fields(orNull(amount), 'rate rate_low rate_high rate_compared rate_before'),
-    grade: orNull(z.enum(['A', 'B', 'C', 'D'])),
-  }),
+  year: yearRow,
   answer: list(text),
-  changes: rows({
-    change: text,
-    ...fields(count, 'changes executives side_roles transfers'),
-    changes_before: orNull(count),
-  }),
+  changes: list(countRow),
 }
 
 const journal = z.object({
@@ -387,23 +371,9 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   }),
   digest: withVersion({
     ...changesOf,
-    executives: rows({
-      ...fields(text, 'change event_key organization_id organization level changed_on known_on'),
-      ...fields(orNull(text), 'person_full_name person_network_url title_before title_after'),
-      ...fields(orNull(text), 'from_organization to_organization'),
-      ...fields(flag, 'is_executive was_announced'),
-      precision: z.enum(['day', 'month', 'year']),
-    }),
-    organizations: rows({
-      ...fields(text, 'organization_id organization'),
-      ...fields(count, 'joined went rose executives_joined executives_left organizations'),
-      ...fields(z.int(), 'net transfers'),
-    }),
-    bursts: rows({
-      ...fields(text, 'change organization_id organization month_start_on'),
-      ...fields(count, 'people bursts'),
-      ...fields(amount, 'expected score'),
-    }),
+    executives: list(changeRow),
+    organizations: list(organizationRow),
+    bursts: list(burstRow),
     credits: amount,
   }),
   titles: list(

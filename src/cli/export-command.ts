@@ -2,24 +2,20 @@
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
-import { ownEntryAt, refuseFileName } from '../run/data-directory.ts'
+import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
 import { shellWord, withoutCredentials } from '../support/text.ts'
 import type { Context } from './context.ts'
-import type { ExportFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 import { table, type Column, type Report } from './report.ts'
 
 export interface ExportOptions {
   readonly to: string
-  /** Names, separated by commas. */
   readonly tables?: string
-  /** Of the files of a folder. */
-  readonly format?: ExportFormat
-  /** Of PostgreSQL. */
+  readonly format?: 'csv' | 'parquet'
   readonly schema?: string
 }
 
@@ -42,35 +38,23 @@ export async function exportCommand(
   given: readonly string[],
   options: ExportOptions,
 ): Promise<Report> {
-  const { to, tables: listed, format, schema } = options
+  const { to, tables: listed } = options
   const wanted = [...given, ...(listed?.split(',').map((name) => name.trim()) ?? [])]
-  const names = wanted.length === 0 ? null : wanted
-  refuseMisfits(options)
-  return isPostgresAddress(to)
-    ? exportToDatabase(context, to, names, schema)
-    : exportToFiles(context, to, names, format)
+  const exporting = isPostgresAddress(to) ? exportToDatabase : exportToFiles
+  return exporting(context, wanted.length === 0 ? null : wanted, options)
 }
 
-function refuseMisfits({ to, format, schema }: ExportOptions): void {
-  const isDatabase = isPostgresAddress(to)
-  if (!isDatabase && /^[a-z]\w+:\/\/|\.duckdb$/i.test(to)) {
-    throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {
-      hint: 'Name postgres://user@host/database, or a folder. A DuckDB file is there already: analyst.duckdb in the data directory. Nothing was sent.',
-    })
-  }
-  if (!isDatabase) refuseFileName('--to', to, ONE_FILE)
-  const misfit =
-    (schema !== undefined && !isDatabase && '--schema is for postgres://…') ||
-    (format !== undefined && isDatabase && '--format is for a folder')
-  if (misfit) throw new ConfigError(misfit, { hint: 'Leave it out. Nothing was changed.' })
+function refuseMisfit(option: unknown, message: string): void {
+  if (option === undefined) return
+  throw new ConfigError(message, { hint: 'Leave it out. Nothing was changed.' })
 }
 
 async function exportToDatabase(
   context: Context,
-  to: string,
   names: readonly string[] | null,
-  schema?: string,
+  { to, format, schema }: ExportOptions,
 ): Promise<Report> {
+  refuseMisfit(format, '--format is for a folder')
   const { DEFAULT_SCHEMA, loadDatabase } = await import('../run/databases.ts')
   const target = { to, schema: schema ?? DEFAULT_SCHEMA, tables: names }
   const loaded = await whileReading(context, (warehouse) =>
@@ -88,19 +72,22 @@ async function exportToDatabase(
 
 async function exportToFiles(
   context: Context,
-  to: string,
   names: readonly string[] | null,
-  format: ExportFormat = 'csv',
+  { to, format = 'csv', schema }: ExportOptions,
 ): Promise<Report> {
+  if (/^[a-z]\w+:\/\/|\.duckdb$/i.test(to)) {
+    throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {
+      hint: 'Name postgres://user@host/database, or a folder. A DuckDB file is there already: analyst.duckdb in the data directory. Nothing was sent.',
+    })
+  }
+  refuseFileName('--to', to, ONE_FILE)
+  refuseMisfit(schema, '--schema is for postgres://…')
   const destination = resolve(to)
   const { root } = context.directory
-  const own = isWithin(destination, root) ? root : ownEntryAt(root, destination)
-  if (own !== null) {
-    throw new ConfigError(
-      `an export cannot go to ${destination}: Jobtide keeps its own files in ${own}`,
-      { hint: 'Name another place, such as export. Nothing was changed.' },
-    )
-  }
+  const place = isWithin(destination, root) ? root : destination
+  refuseOwnPlace(root, place, 'an export', {
+    hint: 'Name another place, such as export. Nothing was changed.',
+  })
   const tables = await whileReading(context, (warehouse) =>
     exportTables(warehouse, destination, names, format),
   )

@@ -78,7 +78,6 @@ export interface FindOptions extends OneOffOptions {
 
 const ROWS_SHOWN = 20
 
-/** `find`: companies, people or posts that fit all filters. */
 export async function findCommand(
   context: Context,
   what: string,
@@ -92,16 +91,18 @@ export async function findCommand(
       hint: `${didYouMean(what, Object.keys(SEARCHES))}Name one of: ${Object.keys(SEARCHES).join(', ')}. Nothing was sent.`,
     })
   }
-  const { endpoint, columns } = search
+  const { endpoint, columns, heads } = search
   const request = requestOf(filters)
   const asked = { pages, refreshMs: refreshDays * DAY }
   const collection = collectOnce(`find-${what}`, endpoint, request, asked)
   if (dryRun) return collectionReport(context, jobOf(context, collection, options), collection)
-  const before = file === undefined ? null : listBefore(file, search)
+  const before = file === undefined ? null : listBefore(file, heads)
   const answered = await ask(context, collection, options, async (warehouse, key) => {
     const sql = `select ${search.sql} where lookup_key = $1 and position is not null order by position`
     const rows = await warehouse.all<FoundRow>(sql, [key])
     const bodies = await bodiesOf(warehouse, key)
+    // Only web addresses, because a program that opens the list follows them.
+    const linkOf = (url: string | null) => (url && OTHER_SCHEME.test(url.trim()) ? null : url)
     return {
       found: rows.map((row) => ({ ...row, url: linkOf(row.url) })),
       pages: bodies.length,
@@ -115,10 +116,15 @@ export async function findCommand(
   const problem = answered.problem ?? unreadable(read.items, found.length)
   // An incomplete result never replaces a list.
   const isWhole = problem === null
-  if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, search))
-  const changes = before === null || !isWhole ? null : differenceOf(before, found)
+  if (file !== undefined && isWhole) writeFileAtomic(file, listOf(found, heads))
+  const now = new Set(found.map(({ url }) => url ?? ''))
+  const changes = before !== null &&
+    isWhole && {
+      added: [...now].filter((url) => !before.has(url)).length,
+      removed: [...before].filter((url) => !now.has(url)).length,
+    }
   const changesText =
-    changes === null ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`
+    changes === false ? '' : `: ${changes.added} more than the list before, ${changes.removed} gone`
   // Another end of the list is the service's: it repeated a page.
   const isMore = isWhole && isCut && (read.pages >= pages || run.extract.pages === 0)
   return {
@@ -144,8 +150,7 @@ export async function findCommand(
       pages: read.pages,
       more: isCut,
       output: isWhole ? (file ?? null) : null,
-      added: changes?.added ?? null,
-      removed: changes?.removed ?? null,
+      ...(changes || { added: null, removed: null }),
     },
     problem,
   }
@@ -174,17 +179,12 @@ function extentOf(declared: Endpoint, request: LookupRequest, pages: readonly un
   return { items: itemsBefore, isCut: next !== null }
 }
 
-export interface SuggestOptions extends OneOffOptions {
-  /** Lists the values of all filters, or of the one that is named in place of a type. */
-  readonly filters?: boolean
-}
-
-/** `suggest`: what the filters of a search for people are called. */
+/** `suggest`: what the filters of a search for people are called. @param type with `filters`, a filter or none */
 export async function suggestCommand(
   context: Context,
   type: string | undefined,
   text: string | undefined,
-  options: SuggestOptions,
+  options: OneOffOptions & { readonly filters?: boolean },
 ): Promise<Report> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {
@@ -206,7 +206,13 @@ export async function suggestCommand(
   )
   return {
     title: `${countText(read.length, 'suggestion')}, for ${countText(run.extract.credits, 'credit')}`,
-    sections: [table('suggestions', read, SUGGESTION)],
+    sections: [
+      table(
+        'suggestions',
+        read,
+        SUGGESTION.map((name) => [name, name, name === 'id' ? 'id' : 'text']),
+      ),
+    ],
     values: { type, credits: run.extract.credits },
     problem,
   }
@@ -248,17 +254,8 @@ async function listFilters(
   }
 }
 
-type Suggestion = Readonly<
-  Record<'label' | 'value' | 'id' | 'employees' | 'industry' | 'location', string | null>
->
-const SUGGESTION: readonly Column<Suggestion>[] = [
-  ['label', 'label'],
-  ['value', 'value'],
-  ['id', 'id', 'id'],
-  ['employees', 'employees'],
-  ['industry', 'industry'],
-  ['location', 'location'],
-]
+const SUGGESTION = ['label', 'value', 'id', 'employees', 'industry', 'location'] as const
+type Suggestion = Readonly<Record<(typeof SUGGESTION)[number], string | null>>
 
 const SUGGESTING = { pages: 1, refreshMs: 30 * DAY }
 
@@ -272,11 +269,7 @@ async function ask<T>(
   collection: Collection,
   options: OneOffOptions,
   read: (warehouse: Warehouse, key: string) => Promise<T>,
-): Promise<{
-  readonly run: RunReport
-  readonly problem: JobtideError | null
-  readonly read: T
-}> {
+): Promise<{ run: RunReport; problem: JobtideError | null; read: T }> {
   const job = jobOf(context, collection, options)
   const { declared, read: lookups } = collection
   const [lookup] = (await lookups()).lookups
@@ -320,21 +313,16 @@ function requestOf(filters: readonly string[]): LookupRequest {
   return Object.fromEntries(members) as LookupRequest
 }
 
-// Only web addresses, because a program that opens the list follows them.
 const OTHER_SCHEME = /^(?!https?:\/\/)[a-z][\w+.-]*:/i
 
-function linkOf(url: string | null): string | null {
-  return url === null || OTHER_SCHEME.test(url.trim()) ? null : url
-}
-
-function listOf(found: readonly FoundRow[], { heads }: Search): string {
+function listOf(found: readonly FoundRow[], heads: Search['heads']): string {
   const names = Object.keys(heads) as (keyof FoundRow)[]
   const lines = [Object.values(heads), ...found.map((row) => names.map((name) => row[name]))]
   return lines.map((cells) => csvLine(cells, true)).join('')
 }
 
 /** Reads an existing list by its addresses; null if there is none. @throws ConfigError when the file is not such a list */
-function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null {
+function listBefore(file: string, heads: Search['heads']): ReadonlySet<string> | null {
   if (!existsSync(file)) return null
   const hint = 'Name another file. Nothing was sent.'
   const [header, ...rows] = readRows(
@@ -353,20 +341,11 @@ function listBefore(file: string, { heads }: Search): ReadonlySet<string> | null
   return new Set(rows.map(({ cells }) => cells[at] ?? ''))
 }
 
-function differenceOf(before: ReadonlySet<string>, found: readonly FoundRow[]) {
-  const now = new Set(found.map(({ url }) => url ?? ''))
-  return {
-    added: [...now].filter((url) => !before.has(url)).length,
-    removed: [...before].filter((url) => !now.has(url)).length,
-  }
-}
-
 function jobOf({ directory, clock }: Context, collection: Collection, options: OneOffOptions): Job {
   const backups = knownBackups(directory.root, openJournal(directory.journal, clock))
   return oneOffJob(collection, { ...options, backups })
 }
 
-/** The stored answer of a search, page by page. */
 async function bodiesOf(warehouse: Warehouse, key: string): Promise<unknown[]> {
   const sql =
     'select body from core.newest_answers where lookup_key = $1 order by page, received_at'

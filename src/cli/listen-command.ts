@@ -89,13 +89,8 @@ export async function listenCommand(context: Context, options: ListenOptions): P
 async function untilStopped(context: Context): Promise<void> {
   const { clock, stop, directory, logger } = context
   while (!stop.aborted) {
-    try {
-      await clock.sleep(INTAKE_EVERY_MS, stop)
-    } catch (error) {
-      if (stop.aborted) return
-      throw error
-    }
-    if (filesOfInbox(directory.inbox).length === 0) continue
+    await clock.sleep(INTAKE_EVERY_MS, stop).catch(() => undefined)
+    if (stop.aborted || filesOfInbox(directory.inbox).length === 0) continue
     try {
       const journal = openJournal(directory.journal, clock)
       if (knownBackups(directory.root, journal).length === 0) continue

@@ -17,17 +17,12 @@ import { addCommands } from './commands.ts'
 import type { ProcessParts, Start } from './context.ts'
 import type { Output, Streams } from './output.ts'
 
-export interface CommandLineWorld extends Omit<
-  ProcessParts,
-  'clock' | 'scrubber' | 'output' | 'log' | 'logFields' | 'startedWith'
-> {
-  readonly streams: Streams
-}
+type World = Pick<ProcessParts, 'environment' | 'random' | 'stop' | 'abort'>
 
 /** Runs one command; resolves when its stdout has been read or can no longer be delivered. */
 export async function runCommandLine(
   argv: readonly string[],
-  { streams, ...given }: CommandLineWorld,
+  { streams, ...given }: World & { readonly streams: Streams },
 ): Promise<ExitCode> {
   const scrubber = createScrubber()
   quietSdk()
@@ -38,7 +33,6 @@ export async function runCommandLine(
   })
   streams.stderr.on('error', () => undefined)
 
-  // Fields of the current run, added to each of its log lines.
   const logFields: Record<string, string> = {}
   let output: Output | null = null
   let exitCode: ExitCode = EXIT.done
@@ -52,7 +46,7 @@ export async function runCommandLine(
   const program = createProgram(async (options, pipelines, work) => {
     const [{ createContext }, { withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
       import('./context.ts'),
-      import('./env-files.ts'),
+      import('./context.ts'),
       import('./output.ts'),
     ])
     // A copy, because some variables of the files are set in the process's own environment.

@@ -16,7 +16,6 @@ import {
   noCounts,
   type Counts,
 } from '../journal/spending.ts'
-import { prometheusText, type Labels, type Metric } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { JUDGEMENT_IDS, concerns, ranAt, runsOf } from '../plan/judge.ts'
 import { backupStates } from '../run/backup/backup-target.ts'
@@ -43,42 +42,93 @@ export interface Attempt {
   readonly at: number
 }
 
-/** A value; one for each of some labels; or null for none. */
+/** Every metric: its name without prefix and `_total`, and what it means. */
+const METRICS = {
+  credits: 'Credits charged by the service.',
+  credits_in_doubt: 'Credits of requests that may have been charged: 10 each.',
+  credits_this_month: 'Credits charged or in doubt this calendar month (UTC).',
+  credits_month_limit: 'The limits.credits_per_month of its file.',
+  requests:
+    'Requests by outcome: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
+  requests_unanswered: 'Requests in flight, or left by a killed process.',
+  pages: 'Pages with events.',
+  events_received: 'Events received, repeats included.',
+  unexpected_charges: 'Pages with an unexpected charge.',
+  last_run_timestamp_seconds: 'Time when a run last ended, or could not begin.',
+  last_run_exit_code: 'Exit code of that run.',
+  last_success_timestamp_seconds: 'Time when a run last ended with exit code 0.',
+  last_run_duration_seconds: 'Duration of the last run from start to end, interruptions included.',
+  last_run_stage_seconds: 'Duration of each stage of the last run.',
+  last_run_credits: 'Credits of the last run, charged or in doubt.',
+  last_run_rejects: 'Events that the load of the last run rejected.',
+  next_run_timestamp_seconds: 'Time when the schedule is next due.',
+  organizations: 'Organisations in its list.',
+  organizations_never_read:
+    'Organisations in the list that were never read, without quarantined ones.',
+  organizations_with_gaps: 'Organisations in the list with gaps before or between two reads.',
+  organizations_quarantined: 'Organisations in the list that the service does not accept.',
+  oldest_watermark_timestamp_seconds:
+    'Time up to which all organisations that were read are covered.',
+  judgement: '1 for each problem that jobtide status reports, by its id.',
+  build_info: 'Version of Jobtide.',
+  running: '1 while a process works in the data directory.',
+  paused_until_timestamp_seconds: 'Time before which the service wants no request.',
+  journal_bytes: 'Size of the journal segments.',
+  journal_backup_timestamp_seconds:
+    'Time of the last journal backup, at the place with the oldest one.',
+  warehouse_bytes: 'Size of the database file.',
+} as const
+type Name = keyof typeof METRICS
+
+// All others are gauges, also the credits in doubt: they may turn out not to be charged.
+const COUNTERS = 'credits requests pages events_received unexpected_charges'.split(' ')
+
+type Labels = Readonly<Record<string, string>>
+/** A finite value; one for each of some labels; or null for none. */
 type Value = number | null | undefined | readonly (readonly [Labels, number])[]
-type Figures = Readonly<Record<string, Omit<Metric, 'name'>>>
+type Figures = Readonly<Partial<Record<Name, Value>>>
 
-const figure =
-  (kind: Metric['kind']) =>
-  (help: string, value: Value): Omit<Metric, 'name'> => {
-    const listed = typeof value === 'number' ? ([[{}, value]] as const) : (value ?? [])
-    return { kind, help, samples: listed.map(([labels, one]) => ({ labels, value: one })) }
-  }
-const counter = figure('counter')
-const gauge = figure('gauge')
+export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Returns all metrics. @param attempts by pipeline, results that this process knows and the journal may lack */
-export function metricsOf(
+/** All metrics in the text format of Prometheus. @param attempts by pipeline, results that the journal may lack */
+export function metricsText(
   freshness: Freshness,
   directory: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>,
   attempts: ReadonlyMap<string, Attempt> = new Map(),
-): Metric[] {
+): string {
   const { history, pipelines } = freshness
   const known = pipelines.map(({ name }) => name)
   const ran = [...history.runs.values()].map(({ started }) => started.pipeline)
   const paid = [...history.spending.values()].map(({ pipeline }) => pipeline)
-  const all = new Map<string, Omit<Metric, 'name'>>()
-  const add = (figures: Figures, own: Labels) => {
-    for (const [name, { samples, ...about }] of Object.entries(figures)) {
-      const more = samples.map(({ labels, value }) => ({ labels: { ...own, ...labels }, value }))
-      all.set(name, { ...about, samples: [...(all.get(name)?.samples ?? []), ...more] })
-    }
-  }
-  for (const pipeline of new Set([...known, ...ran, ...paid])) {
-    add(spendingFigures(pipeline, freshness), { pipeline })
-    add(pipelineFigures(pipeline, freshness, attempts.get(pipeline)), { pipeline })
-  }
-  add(directoryFigures(freshness, directory), {})
-  return [...all].map(([name, metric]) => ({ name, ...metric }))
+  const found = [...new Set([...known, ...ran, ...paid])].map((pipeline) => {
+    const ofRuns = pipelineFigures(pipeline, freshness, attempts.get(pipeline))
+    return [{ pipeline }, { ...spendingFigures(pipeline, freshness), ...ofRuns }] as const
+  })
+  return prometheusText([...found, [{}, directoryFigures(freshness, directory)]])
+}
+
+/** The text of these figures, each with its labels; a metric without a value is left out. */
+export function prometheusText(found: readonly (readonly [Labels, Figures])[]): string {
+  const texts = Object.entries(METRICS).map(([key, about]) => {
+    const samples = found.flatMap(([own, figures]) => {
+      const value = figures[key as Name] ?? []
+      const values = typeof value === 'number' ? ([[{}, value]] as const) : value
+      return values.map(([labels, one]) => [{ ...own, ...labels }, one] as const)
+    })
+    if (samples.length === 0) return ''
+    const kind = COUNTERS.includes(key) ? 'counter' : 'gauge'
+    const name = `jobtide_${key}${kind === 'counter' ? '_total' : ''}`
+    const lines = samples.map(([labels, value]) => `${name}${labelsText(labels)} ${value}\n`)
+    return `# HELP ${name} ${about}\n# TYPE ${name} ${kind}\n${lines.join('')}`
+  })
+  return texts.join('')
+}
+
+function labelsText(labels: Labels): string {
+  const escaped = (value: string) =>
+    value.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
 function spendingFigures(
@@ -87,28 +137,16 @@ function spendingFigures(
 ): Figures {
   const counts = noCounts()
   for (const one of spending.values()) if (one.pipeline === name) addCounts(counts, one)
-  const limit = pipelines.find((one) => one.name === name)?.job?.creditsPerMonth
-  const month = monthlyCredits(spending, name).get(monthOf(nowMs)) ?? 0
   return {
-    credits: counter('Credits charged by the service.', counts.charged),
-    // Gauges instead of counters: credits in doubt may turn out not to be charged.
-    credits_in_doubt: gauge(
-      'Credits of requests that may have been charged: 10 each.',
-      counts.inDoubt,
-    ),
-    credits_this_month: gauge('Credits charged or in doubt this calendar month (UTC).', month),
-    credits_month_limit: gauge('The limits.credits_per_month of its file.', limit),
-    requests: counter(
-      'Requests by outcome: page (with events), in_doubt (failed, perhaps charged), free (an empty page, or an error without a charge).',
-      requestsOf(counts),
-    ),
-    requests_unanswered: gauge(
-      'Requests in flight, or left by a killed process.',
-      counts.unanswered,
-    ),
-    pages: counter('Pages with events.', counts.pages),
-    events_received: counter('Events received, repeats included.', counts.events),
-    unexpected_charges: counter('Pages with an unexpected charge.', counts.unexpected),
+    credits: counts.charged,
+    credits_in_doubt: counts.inDoubt,
+    credits_this_month: monthlyCredits(spending, name).get(monthOf(nowMs)) ?? 0,
+    credits_month_limit: pipelines.find((one) => one.name === name)?.job?.creditsPerMonth,
+    requests: requestsOf(counts),
+    requests_unanswered: counts.unanswered,
+    pages: counts.pages,
+    events_received: counts.events,
+    unexpected_charges: counts.unexpected,
   }
 }
 
@@ -122,64 +160,28 @@ function pipelineFigures(
   const ended = lastEnded(history, name)
   const isNewer = attempt !== undefined && attempt.at >= (ended?.finished.at ?? 0)
   const last = isNewer ? attempt : { at: ended?.finished.at, exitCode: ended?.finished.exit_code }
-  const due = pipeline?.schedule && nextDue(pipeline.schedule, nowMs)
   const stages = Object.entries(ended?.finished.stage_seconds ?? {})
   const found = new Set(judgements.flatMap((one) => (concerns(one, name) ? one.id : [])))
-  const tookMs = ended && ended.finished.at - ended.started.at
   return {
-    last_run_timestamp_seconds: gauge(
-      'Time when a run last ended, or could not begin.',
-      secondsOf(last.at),
-    ),
-    last_run_exit_code: gauge('Exit code of that run.', last.exitCode),
-    last_success_timestamp_seconds: gauge(
-      'Time when a run last ended with exit code 0.',
-      secondsOf(runsOf(history, name).doneAt),
-    ),
-    last_run_duration_seconds: gauge(
-      'Duration of the last run from start to end, interruptions included.',
-      secondsOf(tookMs),
-    ),
-    last_run_stage_seconds: gauge(
-      'Duration of each stage of the last run.',
-      stages.map(([stage, took]) => [{ stage }, took]),
-    ),
-    last_run_credits: gauge(
-      'Credits of the last run, charged or in doubt.',
-      ended?.creditsCommitted,
-    ),
-    last_run_rejects: gauge(
-      'Events that the load of the last run rejected.',
-      ended?.finished.rejected,
-    ),
-    next_run_timestamp_seconds: gauge('Time when the schedule is next due.', secondsOf(due)),
-    organizations: gauge('Organisations in its list.', coverage?.organizations.length),
-    organizations_never_read: gauge(
-      'Organisations in the list that were never read, without quarantined ones.',
-      coverage?.neverRead,
-    ),
-    organizations_with_gaps: gauge(
-      'Organisations in the list with gaps before or between two reads.',
-      coverage?.withGaps,
-    ),
-    organizations_quarantined: gauge(
-      'Organisations in the list that the service does not accept.',
-      coverage?.quarantined,
-    ),
-    oldest_watermark_timestamp_seconds: gauge(
-      'Time up to which all organisations that were read are covered.',
-      secondsOf(coverage?.oldestWatermark),
-    ),
-    judgement: gauge(
-      '1 for each problem that jobtide status reports, by its id.',
-      pipeline && JUDGEMENT_IDS.map((id) => [{ id }, found.has(id) ? 1 : 0]),
-    ),
+    last_run_timestamp_seconds: secondsOf(last.at),
+    last_run_exit_code: last.exitCode,
+    last_success_timestamp_seconds: secondsOf(runsOf(history, name).doneAt),
+    last_run_duration_seconds: secondsOf(ended && ended.finished.at - ended.started.at),
+    last_run_stage_seconds: stages.map(([stage, took]) => [{ stage }, took]),
+    last_run_credits: ended?.creditsCommitted,
+    last_run_rejects: ended?.finished.rejected,
+    next_run_timestamp_seconds: secondsOf(pipeline?.schedule && nextDue(pipeline.schedule, nowMs)),
+    organizations: coverage?.organizations.length,
+    organizations_never_read: coverage?.neverRead,
+    organizations_with_gaps: coverage?.withGaps,
+    organizations_quarantined: coverage?.quarantined,
+    oldest_watermark_timestamp_seconds: secondsOf(coverage?.oldestWatermark),
+    judgement: pipeline && JUDGEMENT_IDS.map((id) => [{ id }, found.has(id) ? 1 : 0]),
   }
 }
 
 type Ended = RunHistory & { readonly finished: NonNullable<RunHistory['finished']> }
 
-/** The run of a pipeline that ended last; null if none has. */
 function lastEnded({ runs }: Freshness['history'], name: string): Ended | null {
   const ends = [...runs.values()]
     .filter((run): run is Ended => run.started.pipeline === name && run.finished !== null)
@@ -201,20 +203,13 @@ function directoryFigures(
   { root, journal, warehouse }: Pick<DataDirectory, 'root' | 'journal' | 'warehouse'>,
 ): Figures {
   const backups = backupStates(root, 0).map(({ backedUpAt }) => backedUpAt?.getTime() ?? 0)
-  const segments = listSegments(journal).map((name) => sizeOf(join(journal, name)))
   return {
-    build_info: gauge('Version of Jobtide.', [[{ version: packageVersion() }, 1]]),
-    running: gauge('1 while a process works in the data directory.', working === null ? 0 : 1),
-    paused_until_timestamp_seconds: gauge(
-      'Time before which the service wants no request.',
-      secondsOf(pausedUntil(history, nowMs, null)),
-    ),
-    journal_bytes: gauge('Size of the journal segments.', sum(segments)),
-    journal_backup_timestamp_seconds: gauge(
-      'Time of the last journal backup, at the place with the oldest one.',
-      backups.length === 0 ? null : secondsOf(Math.min(...backups)),
-    ),
-    warehouse_bytes: gauge('Size of the database file.', sizeOf(warehouse)),
+    build_info: [[{ version: packageVersion() }, 1]],
+    running: working === null ? 0 : 1,
+    paused_until_timestamp_seconds: secondsOf(pausedUntil(history, nowMs, null)),
+    journal_bytes: sum(listSegments(journal).map((name) => sizeOf(join(journal, name)))),
+    journal_backup_timestamp_seconds: backups.length === 0 ? null : secondsOf(Math.min(...backups)),
+    warehouse_bytes: sizeOf(warehouse),
   }
 }
 
@@ -234,8 +229,9 @@ export async function observed(
   named: string,
   work: () => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  const { clock, directory, logFields } = context
+  const beganAt = clock.now()
   let exitCode: ExitCode = EXIT.defect
-  const beganAt = context.clock.now()
   try {
     exitCode = await work()
     return exitCode
@@ -243,38 +239,20 @@ export async function observed(
     if (error instanceof JobtideError) exitCode = error.exitCode
     throw error
   } finally {
-    await measure(context, command, named, exitCode, beganAt)
-  }
-}
-
-async function measure(
-  context: Context,
-  command: string,
-  named: string,
-  exitCode: ExitCode,
-  beganAt: number,
-): Promise<void> {
-  const { clock, directory, logger, logFields } = context
-  // Never creates a folder for metrics, because its name may be a typing error.
-  if (!existsSync(directory.root)) return
-  try {
-    const freshness = await freshnessWith(context, named)
     const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
-    const hasBegun = ranAt(runsOf(freshness.history, name)) >= beganAt
-    if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStop(exitCode)) {
-      rememberNotBegun(directory, name, { at: clock.now(), exit_code: exitCode })
-    }
     // A sample is not a run: the end of the last run and its alert remain.
     const attempts = command === 'plan' ? [] : [[name, { exitCode, at: clock.now() }] as const]
-    writeMetrics(context, freshness, new Map(attempts))
-  } catch (error) {
-    logger[levelAfter(exitCode)]({ reason: messageOf(error) }, 'no_metrics')
+    const look = async () => {
+      const freshness = await freshnessWith(context, named)
+      const hasBegun = ranAt(runsOf(freshness.history, name)) >= beganAt
+      if (exitCode !== EXIT.done && command !== 'plan' && !hasBegun && !isStop(exitCode)) {
+        rememberNotBegun(directory, name, { at: clock.now(), exit_code: exitCode })
+      }
+      return freshness
+    }
+    // Never creates a folder for metrics, because its name may be a typing error.
+    if (existsSync(directory.root)) await writeMetrics(context, look, new Map(attempts))
   }
-}
-
-/** Not a warning after a failure, so that the error of the run stays the last line on stderr. */
-function levelAfter(...exitCodes: readonly number[]): 'info' | 'warn' {
-  return exitCodes.every((code) => code === EXIT.done) ? 'warn' : 'info'
 }
 
 /** Reads the state of all pipelines in reach, and of `named` if its file can be read. */
@@ -286,17 +264,18 @@ function freshnessWith({ directory, clock }: Context, named: string): Promise<Fr
   })
 }
 
-/** Writes `metrics.prom` into the data directory. Logs a write error. @param attempts as in metricsOf */
-export function writeMetrics(
+/** Writes `metrics.prom` into the data directory, or logs why it cannot. @param attempts as in metricsText */
+export async function writeMetrics(
   { directory, logger }: Context,
-  freshness: Freshness,
+  look: () => Freshness | Promise<Freshness>,
   attempts: ReadonlyMap<string, Attempt>,
-): void {
+): Promise<void> {
   try {
-    const text = prometheusText(metricsOf(freshness, directory, attempts))
+    const text = metricsText(await look(), directory, attempts)
     writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
   } catch (error) {
-    const level = levelAfter(...[...attempts.values()].map(({ exitCode }) => exitCode))
-    logger[level]({ reason: messageOf(error) }, 'no_metrics')
+    // Not a warning after a failure, so that the error of the run stays the last line on stderr.
+    const isWell = [...attempts.values()].every(({ exitCode }) => exitCode === EXIT.done)
+    logger[isWell ? 'warn' : 'info']({ reason: messageOf(error) }, 'no_metrics')
   }
 }

@@ -3,13 +3,25 @@
  * it is logged, kept, and retried with the next run, or within ten minutes under `schedule`.
  */
 
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { sendSmall } from '../api/post.ts'
+import { expandVariables, isLoopback, proxiesFrom, smtpUrlFrom } from '../config.ts'
 import { emptyHistory } from '../journal/history.ts'
-import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.ts'
-import { noticeOf, type Notice } from '../observe/notice.ts'
+import {
+  keyOf,
+  messagesOf,
+  missedKey,
+  noticeOf,
+  sentFrom,
+  slackBody,
+  type Message,
+  type Notice,
+} from '../observe/messages.ts'
 import { openOutbox, openTold, type PendingDigest, type ToldChanges } from '../observe/outbox.ts'
 import { lastDue } from '../plan/due.ts'
-import { concerns, missingSince, runsOf, type Judgement, type JudgementId } from '../plan/judge.ts'
+import { concerns, missingSince, runsOf, type Judgement } from '../plan/judge.ts'
+import type { NotifySpec, Told } from '../plan/pipeline-fields.ts'
 import { readChanges, readUntold, untoldLines, type Untold } from '../report/digest.ts'
 import type { RunCommand } from '../run/begin.ts'
 import type { Job } from '../run/job.ts'
@@ -28,7 +40,6 @@ import { countText } from '../support/numbers.ts'
 import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
-import { sendHeartbeat, destinationsOf, type Destination } from './destinations.ts'
 import { whileReading } from './reading.ts'
 import { problemOf } from './run-result.ts'
 
@@ -95,17 +106,18 @@ export async function withNotifications(
   command: RunCommand,
   work: () => Promise<RunReport>,
 ): Promise<RunReport> {
-  const { clock } = context
-  // Too early for an unreadable journal: the run may continue without the lost segments. It may also solve its erasure.
-  const first = { isSilent: true, without: 'erasure_pending' } as const
-  const before = await tellNow(context, named, 'none', first)
-  const beganAt = clock.now()
+  const before = await tellNow(context, named, 'none', { isBefore: true })
+  const beganAt = context.clock.now()
   try {
     const result = await work()
     // Only a load shows the pages it bought.
     const isLoaded = command !== 'extract' && result.stageFailure === null
     await tellNow(context, named, isLoaded ? 'new' : 'none')
-    if (problemOf(result) === null) await beatFor(context, named)
+    const { heartbeat } = partsOf(named).notify ?? {}
+    if (problemOf(result) === null && heartbeat !== undefined) {
+      const beat = () => request(context, HEARTBEAT, heartbeat, {}, null)
+      await unlessFailed(context, `${HEARTBEAT}: `, beat)
+    }
     return result
   } catch (error) {
     const more = (freshness: Freshness) => unrecorded(freshness, error, beganAt, before)
@@ -115,11 +127,8 @@ export async function withNotifications(
 }
 
 interface TellChoices {
-  /** Says nothing of a journal that cannot be read. */
-  readonly isSilent?: boolean
-  /** A problem that this run may solve at its end. */
-  readonly without?: JudgementId
-  /** Other messages to send. */
+  /** Before a run, which may continue without lost segments of the journal, and complete an erasure. */
+  readonly isBefore?: boolean
   readonly more?: (freshness: Freshness) => Message[]
 }
 
@@ -128,28 +137,24 @@ async function tellNow(
   context: Context,
   named: string,
   digests: Digests,
-  { isSilent = false, without, more = () => [] }: TellChoices = {},
+  { isBefore = false, more = () => [] }: TellChoices = {},
 ): Promise<ReadonlySet<string>> {
-  const { directory, clock, logger } = context
+  const { directory, clock } = context
   // Looks for problems only if a destination wants them, because pipeline lists are long.
   if (partsOf(named).notify === null) return new Set()
   const scope = { directory, clock, named: [named], isTolerant: true, maxAgeMs: null }
   const found = await readFreshness(scope).catch(async (error: unknown) => {
-    if (!isSilent) await notifyUnreadable(context, [named], error)
+    if (!isBefore) await notifyUnreadable(context, [named], error)
     return null
   })
   const [pipeline] = found?.pipelines ?? []
-  if (found === null || !pipeline?.notify) return new Set()
-  const judgements = found.judgements.filter(({ id }) => id !== without)
+  if (found === null || pipeline === undefined) return new Set()
+  const judgements = found.judgements.filter(({ id }) => !(isBefore && id === 'erasure_pending'))
   const freshness = { ...found, judgements }
-  try {
-    const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
-    await tell(context, pipeline, messages, digests)
-    return new Set(judgements.map(keyOfJudgement))
-  } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'not_told')
-    return new Set()
-  }
+  await unlessFailed(context, '', () =>
+    tell(context, pipeline, [...messagesNow(pipeline, freshness), ...more(freshness)], digests),
+  )
+  return new Set(judgements.map(keyOfJudgement))
 }
 
 /**
@@ -305,13 +310,6 @@ async function alone(
   }
 }
 
-function beatFor(context: Context, named: string): Promise<void> {
-  return unlessFailed(context, 'notify.heartbeat: ', async () => {
-    const heartbeat = partsOf(named).notify?.heartbeat
-    if (heartbeat !== undefined) await sendHeartbeat(context, heartbeat)
-  })
-}
-
 /**
  * Sends the pending digest, then the newer changes of the pipeline's organisations that were never sent to this destination.
  * Only one process at a time may do this for a destination. @throws Error when it was not accepted; the next call continues
@@ -355,5 +353,111 @@ function digestNotice({ key, pipeline, at }: PendingDigest, untold: Untold): Not
     paragraphs: untoldLines(untold),
     document: { ...about, at: isoInstant(at), ...found },
     at,
+  }
+}
+
+const ATTEMPTS = 3
+const PAUSE_MS = 2 * SECOND
+const WEBHOOK = 'notify.webhook.url'
+const HEARTBEAT = 'notify.heartbeat'
+
+export interface Destination {
+  /** Its name in the log, without secrets or personal names. */
+  readonly name: string
+  readonly folder: string
+  readonly on: readonly Told[]
+  /** Whether its address can work, as far as this machine knows. @throws Error that says what is wrong */
+  check(): Promise<void>
+  /** Sends it with the names of this machine and data directory. @throws Error when it was not taken; without an address */
+  deliver(notice: Notice): Promise<void>
+}
+
+/** The destinations of a pipeline. The same address in two pipelines is one destination. */
+export function destinationsOf(context: Context, spec: NotifySpec): Destination[] {
+  const { on, webhook, email } = spec
+  const { root } = context.directory
+  const folderOf = (id: string) => join(root, 'outbox', sha256Hex(id).slice(0, 16))
+  const place = { host: hostname(), dataDir: root }
+  const hooks = webhook === undefined ? [] : [webhook]
+  return [
+    ...hooks.map((hook) => ({
+      name: 'webhook',
+      folder: folderOf(`webhook ${hook.url} ${hook.format}`),
+      on: hook.on ?? on,
+      check: async () => void addressOf(context, WEBHOOK, hook.url),
+      deliver: (told: Notice) => {
+        const notice = sentFrom(told, place)
+        const body = hook.format === 'slack' ? slackBody(notice) : notice.document
+        return request(context, WEBHOOK, hook.url, { 'idempotency-key': notice.key }, body)
+      },
+    })),
+    ...(email?.to ?? []).map((to, at) => ({
+      name: `email.to, address ${at + 1}`,
+      folder: folderOf(`email ${to}`),
+      on: email?.on ?? on,
+      check: async () => void (await mailing(context)),
+      deliver: async (told: Notice) => {
+        context.scrubber.add(to)
+        const { server, send } = await mailing(context)
+        const mail = { from: email?.from ?? '', to, notice: sentFrom(told, place) }
+        await insisting(context, () => send(server, mail))
+      },
+    })),
+  ]
+}
+
+/** Checks the addresses of a pipeline and returns the problems. Sends nothing. */
+export async function wrongAddresses(context: Context, notify: NotifySpec): Promise<string[]> {
+  const beat = async ({ heartbeat }: NotifySpec) =>
+    void (heartbeat && addressOf(context, HEARTBEAT, heartbeat))
+  const checks = destinationsOf(context, notify).map((destination) => destination.check())
+  const found = await Promise.allSettled([...checks, beat(notify)])
+  return [...new Set(found.flatMap((one) => ('reason' in one ? messageOf(one.reason) : [])))]
+}
+
+async function request(
+  context: Context,
+  what: string,
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  body: object | null,
+): Promise<void> {
+  const url = addressOf(context, what, address)
+  await insisting(context, async () => {
+    const status = await sendSmall(url, headers, body, proxiesFrom(context.environment, url))
+    if (status < 200 || status >= 300) throw new Error(`it answered ${status}`)
+  })
+}
+
+/** The address with its variables filled in. @throws Error without the address, which may hold a secret */
+function addressOf({ environment, scrubber }: Context, what: string, address: string): string {
+  const url = expandVariables(environment, address)
+  scrubber.add(url)
+  const isHttp = url.startsWith('http:')
+  const isSafe = URL.canParse(url) && (url.startsWith('https:') || (isHttp && isLoopback(url)))
+  if (!isSafe) throw new Error(`${what} is not https, or http on this machine`)
+  return url
+}
+
+/** @throws Error where no mail server is named, or not as an address */
+async function mailing({ environment, scrubber }: Context) {
+  // Imported here, so that only a command that sends mail waits for the library.
+  const { mailServer, sendMail } = await import('../observe/mail.ts')
+  const url = smtpUrlFrom(environment)
+  scrubber.add(url)
+  const server = mailServer(url)
+  if (server.login !== null) scrubber.add(server.login.pass)
+  return { server, send: sendMail }
+}
+
+/** Tries three times. @throws what went wrong the last time */
+async function insisting({ clock, stop }: Context, work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw new Error(messageOf(error), { cause: error })
+      await clock.sleep(PAUSE_MS, stop)
+    }
   }
 }

@@ -6,26 +6,6 @@ import { LOG_LEVELS } from '../support/logger.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
 import type { Result } from './report.ts'
 
-/**
- * How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a
- * database.
- */
-export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
-export type QueryFormat = (typeof QUERY_FORMATS)[number]
-
-export const DIGEST_FORMATS = ['text', 'slack', 'email'] as const
-export type DigestFormat = (typeof DIGEST_FORMATS)[number]
-
-export const TITLES_FORMATS = ['csv', 'spreadsheet', 'json'] as const
-export type TitlesFormat = (typeof TITLES_FORMATS)[number]
-
-/** Of the files of an `export` to a folder. */
-export const EXPORT_FORMATS = ['csv', 'parquet'] as const
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-
-export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
-export type CreditGroup = (typeof CREDIT_GROUPS)[number]
-
 /** Options by their flags: description, how its value is read or which ones it has, its default, and what it excludes. */
 export type Options = Readonly<Record<string, OptionDeclaration>>
 type OptionDeclaration = string | readonly [about: string, ...how: How]
@@ -35,7 +15,6 @@ type How = readonly [
   conflicts?: string,
 ]
 
-/** The declaration of a command. */
 export interface Declaration {
   readonly about: string
   /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */

@@ -6,11 +6,15 @@
 import { once } from 'node:events'
 import { hasColours, redraws, type Environment } from '../config.ts'
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
+import type { Step as SnapshotStep } from '../publish/scratch.ts'
+import type { RunProgress } from '../run/stages.ts'
+import type { Clock } from '../support/clock.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
-import { countText } from '../support/numbers.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
+import { SECOND } from '../support/units.ts'
 import {
   coloured,
   plain,
@@ -18,6 +22,8 @@ import {
   reportText,
   tableText,
   wrapLines,
+  bytesText,
+  durationText,
   type Paint,
   type Report,
   type Result,
@@ -30,7 +36,6 @@ const DEFAULT_COLUMNS = 80
 const DEFAULT_ROWS = 24
 const [CURSOR_HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J']
 
-/** The output streams: those of the process, or a test's own. */
 export interface Streams {
   readonly stdout: OutputStream
   readonly stderr: OutputStream
@@ -78,7 +83,6 @@ export function streamOutput(
     /** True when stderr is a terminal: progress may then redraw a line. */
     isTerminal,
     columns,
-    /** The colours for stderr. */
     paint: errPaint,
     /** True when stdout is a terminal on which a result can be drawn again. */
     canRedraw: stdout.isTTY === true && redraws(environment) && !json,
@@ -196,4 +200,135 @@ function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): 
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–'
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
+export type CommandProgress =
+  | RunProgress
+  | { readonly stage: 'report' | 'titles'; readonly done: number; readonly total: number }
+  | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
+
+// Without a terminal, one line every ten seconds is enough for a log.
+const LINE_EVERY_MS = 10 * SECOND
+const STAGE_WIDTH = 8
+const BAR_WIDTH = 12
+const REDRAW_EVERY_MS = 100
+const CLEAR_TO_END = '\u001b[K'
+
+/**
+ * Shows a stage's progress on stderr. On a terminal one bar redraws and stays as the stage's line; elsewhere there is one
+ * line when a stage ends or is given up, and one now and then during a long stage.
+ */
+export function progressDisplay(output: Output, clock: Clock, isQuiet: boolean) {
+  const { isTerminal, columns } = output
+  const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
+  let stage = ''
+  let hasEnded = false
+  let beganAt = 0
+  let shownAt = 0
+  /** The current bar, not yet ended by a newline. */
+  let bar = ''
+  /** Without a terminal: how far the stage is, where no line says it yet. */
+  let unsaid = ''
+  const draw = () => output.write(`\r${bar}${CLEAR_TO_END}`)
+  /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
+  const stop = () => {
+    if (bar === '') return
+    draw()
+    output.write('\n')
+    bar = ''
+    stage = ''
+  }
+  return {
+    show(progress: CommandProgress): void {
+      if (isQuiet) return
+      const now = clock.monotonic()
+      if (progress.stage !== stage || (hasEnded && !isTerminal)) {
+        stop()
+        stage = progress.stage
+        beganAt = now
+        shownAt = isTerminal ? Number.NEGATIVE_INFINITY : now
+      }
+      const step = stepOf(progress)
+      hasEnded = step.fraction === 1
+      const line = printable(lineOf(stage, step, now - beganAt, isTerminal))
+      // One column stays free: a full line would make some terminals wrap.
+      if (isTerminal) bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
+      else unsaid = step.fraction > 0 ? line : ''
+      if (!hasEnded && now - shownAt < every) return
+      shownAt = now
+      unsaid = ''
+      if (isTerminal) draw()
+      else output.note(line)
+    },
+    stop,
+    /** Ends the display of a stage that failed: what it had done is said. */
+    giveUp(): void {
+      if (unsaid !== '') output.note(unsaid)
+      stop()
+    },
+    /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
+    makeRoom(): void {
+      if (bar === '') return
+      output.write(`\r${CLEAR_TO_END}`)
+      shownAt = Number.NEGATIVE_INFINITY
+    },
+  }
+}
+
+export type ProgressDisplay = ReturnType<typeof progressDisplay>
+
+interface Step {
+  /** Of the whole stage, 0 to 1; 1 is its end. Never goes back while the work is what it was thought to be. */
+  readonly fraction: number
+  readonly detail: string
+}
+
+function lineOf(stage: string, { fraction, detail }: Step, elapsedMs: number, hasBar: boolean) {
+  const done = Math.floor(BAR_WIDTH * fraction)
+  const bar = hasBar ? `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ` : ''
+  const percent = `${Math.floor(100 * fraction)}%`.padStart(4)
+  const took = fraction === 1 ? ` in ${durationText(elapsedMs)}` : ''
+  return `${stage.padEnd(STAGE_WIDTH)} ${bar}${percent}  ${detail}${took}`
+}
+
+export function stepOf(progress: CommandProgress): Step {
+  switch (progress.stage) {
+    case 'extract': {
+      const { fraction, pages, events, credits, projection } = progress
+      const bought = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
+      const { expected = 0, low = 0, high = 0 } = projection ?? {}
+      const ofAll = `; whole run about ${numberText(expected)} (${numberText(low)} to ${numberText(high)})`
+      return { fraction, detail: projection === null || fraction === 1 ? bought : bought + ofAll }
+    }
+    case 'load':
+      return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
+    case 'report':
+    case 'titles': {
+      const what = progress.stage === 'report' ? 'page' : 'title'
+      return step(progress.done, progress.total, countText(progress.done, what))
+    }
+    case 'build': {
+      const { done, total, name, rowsChanged } = progress
+      const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`
+      return step(done, total, `${done < total ? name : `${total} models and checks`}${changed}`)
+    }
+    case 'publish': {
+      const { phase, done, total, name } = progress
+      // Every table is written before the first file goes up: each phase is half of the stage.
+      if (phase === 'export') return step(done, 2 * total, name)
+      const detail = done >= total ? countText(total, 'file') : name.split('/', 2).join('/')
+      return step(total + done, 2 * total, detail)
+    }
+    case 'forget':
+    case 'backup':
+    case 'export':
+    case 'verify':
+    case 'restore':
+      return step(progress.done, progress.total, progress.name)
+  }
+}
+
+function step(done: number, total: number, detail: string): Step {
+  return { fraction: total === 0 ? 1 : Math.min(1, done / total), detail }
 }

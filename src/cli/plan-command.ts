@@ -68,7 +68,7 @@ export async function planCommand(
     expected === null || openRun !== null
       ? null
       : billRange(expected, history.runs.values(), job.pipeline)
-  const spent = spentThisMonth(job, history, nowMs)
+  const budget = budgetOf(job, history, nowMs, range?.high ?? expected ?? 0)
   const filters = filtersText(question.filters)
   const readWhole = readWithoutFilters(job, history, times.serverNowMs)
   // Lists skipped lines and companies that the list names by URL and by id.
@@ -81,7 +81,7 @@ export async function planCommand(
       windowsTable(job, plan),
       [
         ...(openRun === null ? billFacts(job, plan, range) : openRunFacts(openRun)),
-        ...budgetFacts(job, spent, range?.high ?? expected ?? 0),
+        ...budget.facts,
         ...facts({
           new: openRun === null && some(neverAsked, 'never asked before'),
           // With filters, empty answers are usual.
@@ -90,7 +90,7 @@ export async function planCommand(
           twice: some(duplicates, 'named twice in the list'),
           'asked for': filters,
           bought: some(readWhole, READ_WHOLE),
-          skipped: skippedTexts(job),
+          skipped: job.skipped.map(skippedText),
         }),
       ],
     ],
@@ -99,7 +99,7 @@ export async function planCommand(
       duplicates,
       batches: plan.batches.length,
       quarantined: quarantined.map(({ name, reason }) => ({ organization: name, reason })),
-      ...jobValues(job, spent),
+      ...budget.values,
       requestsAtLeast: plan.batches.length,
       expectedRequests: known(plan, requestsOf(plan)),
       expectedCredits: expected && chargeNear(expected, range),
@@ -182,36 +182,28 @@ export function chargeNear(expected: number, range: BillRange | null): number {
   return range === null ? near : Math.min(range.high, Math.max(range.low, near))
 }
 
-function skippedTexts({ skipped }: Job): readonly string[] | null {
-  return skipped.length > 0 ? skipped.map(skippedText) : null
-}
-
-/** The budgets; `high` is the upper end of the forecast. */
-function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
+/** The rest of the budgets, for people and programs. @param high the upper end of the forecast */
+function budgetOf(job: Job, { spending }: History, nowMs: number, high: number) {
+  const { pipeline, creditsLimit, creditsPerMonth, skipped, snapshot } = job
+  const spent = monthlyCredits(spending, pipeline).get(monthOf(nowMs)) ?? 0
   const warning = (left: number) => (high > left ? '; that may not be enough' : '')
   const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
   const limit = countText(creditsLimit ?? 0, 'credit')
-  return facts({
-    'may spend': creditsLimit === null ? 'no limit' : `${limit}${warning(creditsLimit)}`,
-    'this month':
-      creditsPerMonth !== null &&
-      `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
-  })
-}
-
-function spentThisMonth({ pipeline }: Job, { spending }: History, nowMs: number): number {
-  return monthlyCredits(spending, pipeline).get(monthOf(nowMs)) ?? 0
-}
-
-function jobValues(job: Job, spent: number): object {
-  const { pipeline, creditsLimit, creditsPerMonth } = job
   return {
-    pipeline,
-    skippedLines: skippedValues(job.skipped),
-    creditsLimit,
-    creditsPerMonth,
-    creditsSpentThisMonth: spent,
-    snapshotTo: job.snapshot?.to ?? null,
+    facts: facts({
+      'may spend': creditsLimit === null ? 'no limit' : `${limit}${warning(creditsLimit)}`,
+      'this month':
+        creditsPerMonth !== null &&
+        `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
+    }),
+    values: {
+      pipeline,
+      skippedLines: skippedValues(skipped),
+      creditsLimit,
+      creditsPerMonth,
+      creditsSpentThisMonth: spent,
+      snapshotTo: snapshot?.to ?? null,
+    },
   }
 }
 
@@ -232,9 +224,7 @@ function openRunFacts(run: OpenRun): Fact[] {
   })
 }
 
-function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {
-  return pages
-}
+const pagesOf = ({ expected_pages: pages = 0 }: BatchRecord) => pages
 
 // A batch without events still takes a request.
 function requestsOf({ batches }: Plan): number {
@@ -261,7 +251,7 @@ export async function collectionReport(
   const plan = planCollection({ ...collection, lookups }, history, declared, nowMs)
   const { fresh, absent, price } = plan
   const { least, most } = price
-  const spent = spentThisMonth(job, history, nowMs)
+  const budget = budgetOf(job, history, nowMs, most)
   const why =
     declared.pages === null
       ? 'what is not there costs less'
@@ -272,7 +262,7 @@ export async function collectionReport(
     sections: [
       [
         ['expected', least === most ? bill : `${numberText(least)} to ${bill}: ${why}`],
-        ...budgetFacts(job, spent, most),
+        ...budget.facts,
         ...facts({
           'not asked': fresh > 0 && `${numberText(fresh)} that were answered recently`,
           absent: absent > 0 && `${numberText(absent)} of them that the service does not have`,
@@ -282,7 +272,7 @@ export async function collectionReport(
             'row',
             `of the select, the first: ${refused[0]?.reason}`,
           ),
-          skipped: skippedTexts(job),
+          skipped: job.skipped.map(skippedText),
         }),
       ],
     ],
@@ -296,7 +286,7 @@ export async function collectionReport(
       absent,
       creditsAtLeast: least,
       creditsAtMost: most,
-      ...jobValues(job, spent),
+      ...budget.values,
     },
   }
 }

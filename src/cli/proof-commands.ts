@@ -87,7 +87,6 @@ export async function verifyCommand(
   }
 }
 
-/** Reads every byte of each backup of the journal. */
 async function provenBackups(context: Context, journal: Journal) {
   const proven: { readonly place: string; readonly problems: readonly string[] }[] = []
   for (const target of knownBackups(context.directory.root, journal)) {
@@ -120,7 +119,6 @@ function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T
   return withScratch(folder, () => work(folder))
 }
 
-/** Opens the snapshot at an address for `prove`. */
 async function proving<T>(
   context: Context,
   url: string,
@@ -292,18 +290,17 @@ export async function snapshotsCommand(
   const manifests = all.filter(({ snapshot_id: id }) => !never.has(id))
   const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
   const bytes = sum([...sizes.values()])
-  const snapshots = manifests.toReversed().map((manifest) => ({
-    snapshotId: manifest.snapshot_id,
-    url: `${to.replace(/\/$/, '')}/snapshots/${manifest.snapshot_id}`,
-    isCurrent: manifest.snapshot_id === currentId,
-    sequence: manifest.sequence,
-    createdAt: manifest.created_at,
-    runId: manifest.run_id,
-    ...totalsOf(manifest),
-    newBytes: manifest.new_bytes,
-    checks: isOfThisFormat(manifest) ? manifest.checks : null,
-    coverage: manifest.coverage,
-  }))
+  const snapshots = manifests.toReversed().map((manifest) => {
+    const { snapshot_id, sequence, created_at, run_id, new_bytes, coverage } = manifest
+    const said = { snapshot_id, sequence, created_at, run_id, new_bytes, coverage }
+    return {
+      ...said,
+      ...totalsOf(manifest),
+      url: `${to.replace(/\/$/, '')}/snapshots/${snapshot_id}`,
+      is_current: snapshot_id === currentId,
+      checks: isOfThisFormat(manifest) ? manifest.checks : null,
+    }
+  })
   const marked =
     currentId === null
       ? 'readers see none of them: there is no latest.json'
@@ -315,11 +312,11 @@ export async function snapshotsCommand(
         : `${to}: ${countText(snapshots.length, 'snapshot')}, ${bytesText(bytes)} together`,
     sections: [
       table('snapshots', snapshots, [
-        ['  snapshot', (row) => `${row.isCurrent ? '→ ' : '  '}${row.snapshotId}`, 'id'],
-        ['created (UTC)', 'createdAt', 'instant'],
+        ['  snapshot', (row) => `${row.is_current ? '→ ' : '  '}${row.snapshot_id}`, 'id'],
+        ['created (UTC)', 'created_at', 'instant'],
         ['rows', 'rows', 'number'],
         ['bytes', 'bytes', 'bytes'],
-        ['new', 'newBytes', 'bytes'],
+        ['new', 'new_bytes', 'bytes'],
       ]),
     ],
     notes: snapshots.length === 0 ? [] : ['', marked],

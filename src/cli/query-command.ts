@@ -20,7 +20,6 @@ import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import type { QueryFormat } from './options.ts'
 import { openForReading } from './reading.ts'
 import { tableText } from './report.ts'
 
@@ -37,7 +36,8 @@ const READ_ONLY = 'The warehouse is read-only here, without files.'
 const DEAF_AFTER_MS = 300
 
 interface QueryOptions {
-  readonly format: QueryFormat
+  /** `spreadsheet` is CSV without formulas. */
+  readonly format: 'table' | 'csv' | 'spreadsheet' | 'json'
   readonly attach?: readonly string[]
   readonly recipe?: string
 }
@@ -68,8 +68,13 @@ export async function queryCommand(
     const stream = await warehouse.stream(sql)
     if (shown === 'table') {
       const rows = await printTable(stream, context)
-      const why = rows === 0 && recipe !== null ? await whyEmpty(warehouse, recipe) : null
-      if (why !== null) output.note(why)
+      const empty = rows === 0 && recipe?.empty
+      // Where the table has rows, the parameters are the reason.
+      if (
+        empty &&
+        (await warehouse.number(`from ${quoteIdentifier(empty.table)} select count(*)`)) === 0
+      )
+        output.note(`No rows: ${empty.why}.`)
     } else {
       await printRows(stream, context, shown)
     }
@@ -145,7 +150,7 @@ const PIECE = MIB
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
-  format: Exclude<QueryFormat, 'table'>,
+  format: Exclude<QueryOptions['format'], 'table'>,
 ): Promise<void> {
   const isJson = format === 'json'
   const names = stream.columns.map(({ name }) => name)
@@ -301,20 +306,7 @@ function isDay(cell: string): boolean {
   return !Number.isNaN(Date.parse(cell)) && new Date(cell).toISOString().startsWith(cell)
 }
 
-export interface Recipe {
-  readonly name: string
-  /** The question it answers. */
-  readonly question: string
-  /** A parameter without a default value is required. */
-  readonly parameters: readonly {
-    readonly name: string
-    readonly standard: string | null
-    readonly about: string
-  }[]
-  /** Why it finds nothing where this table is empty. */
-  readonly empty: { readonly table: string; readonly why: string } | null
-  readonly sql: string
-}
+export type Recipe = ReturnType<typeof readRecipe>
 
 const FOLDER = join(sqlFolder, 'recipes')
 const QUESTION = /^-- question: (.+)$/m
@@ -329,7 +321,7 @@ export function recipeNames(): string[] {
 }
 
 /** @throws ConfigError for an unknown name; the hint lists the known ones */
-export function readRecipe(name: string): Recipe {
+export function readRecipe(name: string) {
   const names = recipeNames()
   if (!names.includes(name)) {
     throw new ConfigError(`there is no recipe ${name}`, {
@@ -341,21 +333,16 @@ export function readRecipe(name: string): Recipe {
   return {
     name,
     question: QUESTION.exec(sql)?.[1] ?? name,
+    /** One without a standard value is required. */
     parameters: [...sql.matchAll(PARAMETER)].map(([, parameter = '', standard, about = '']) => ({
       name: parameter,
       standard: standard ?? null,
       about,
     })),
+    /** Why it finds nothing where this table is empty. */
     empty: table === undefined || why === undefined ? null : { table, why },
     sql,
   }
-}
-
-/** Why a recipe found nothing; null where its table has rows, so that the parameters are the reason. */
-async function whyEmpty(warehouse: Warehouse, { empty }: Recipe): Promise<string | null> {
-  if (empty === null) return null
-  const rows = await warehouse.number(`select count(*) from ${quoteIdentifier(empty.table)}`)
-  return rows === 0 ? `No rows: ${empty.why}.` : null
 }
 
 const DAYS: ReadonlySet<string> = new Set(['day', 'from', 'since', 'to'])
@@ -390,7 +377,13 @@ async function setParameters(
   for (const { name, standard } of recipe.parameters) {
     const value = values.get(name) ?? standard
     if (value === null) throw new ConfigError(`${recipe.name} needs ${name}=…`, { hint })
-    refuseUnknown(name, value, [standard, ...(await valuesOf(warehouse, name))])
+    const allowed = await valuesOf(warehouse, name)
+    if (allowed.length > 0 && ![...allowed, standard].includes(value) && !value.includes('%')) {
+      const values = [...new Set([standard, ...allowed])].filter((one) => one !== null)
+      throw new ConfigError(`there is no ${name} ${value}`, {
+        hint: `${didYouMean(value, values)}${name} is one of: ${values.join(', ')}.`,
+      })
+    }
     const meant = ORGANIZATIONS.has(name) ? await organizationId(warehouse, value) : value
     await warehouse.run(`set variable ${quoteIdentifier(name)} = ${quoteText(meant)}`)
   }
@@ -408,14 +401,6 @@ async function valuesOf(warehouse: Warehouse, name: string): Promise<readonly st
   if (name !== 'function' && name !== 'level') return []
   const { FUNCTIONS, LEVELS } = await import('../titles/taxonomy.ts')
   return [...(name === 'function' ? FUNCTIONS : LEVELS), 'unknown']
-}
-
-function refuseUnknown(name: string, value: string, allowed: readonly (string | null)[]): void {
-  const values = allowed.filter((one) => one !== null)
-  if (allowed.length < 2 || values.includes(value) || value.includes('%')) return
-  throw new ConfigError(`there is no ${name} ${value}`, {
-    hint: `${didYouMean(value, values)}${name} is one of: ${[...new Set(values)].join(', ')}.`,
-  })
 }
 
 function usageOf({ name, question, parameters }: Recipe): string {

@@ -27,7 +27,6 @@ export async function refuseEmpty(journal: Journal, directory: DataDirectory): P
   throw new ConfigError(message, { hint })
 }
 
-/** The error for a data directory in which nothing has run. */
 export function nothingRun({ root }: DataDirectory) {
   const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
   return { message: `nothing has run yet in ${root}`, hint }
@@ -51,7 +50,6 @@ export async function refuseNoJournal(
   )
 }
 
-/** The result of reading, or why there is none. */
 export type Reading<T> =
   { readonly value: T; readonly why: null } | { readonly value: null; readonly why: string }
 
@@ -69,7 +67,6 @@ export async function readWarehouse<T>(
   }
 }
 
-/** The part of the context that a reader of the warehouse needs. */
 type ReaderContext = Pick<Context, 'directory' | 'clock' | 'output'>
 
 /**

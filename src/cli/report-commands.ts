@@ -3,8 +3,9 @@
  * of it in at most 30 lines, for a terminal, a message or a mail.
  */
 
+import { plainText, slackBody } from '../observe/messages.ts'
+import { WORDS, transfersText } from '../report/html.ts'
 import { join, parse, relative, resolve } from 'node:path'
-import { plainText, slackBody } from '../observe/notice.ts'
 import { tellSkipped } from '../plan/skipped-lines.ts'
 import { QUESTION, answerOf } from '../report/answer.ts'
 import {
@@ -15,7 +16,6 @@ import {
   unknownTexts,
   type DigestPart,
 } from '../report/digest.ts'
-import { transfersText } from '../report/format.ts'
 import { readHead, type ReportHead } from '../report/read-report.ts'
 import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
 import { writeReportFolder } from '../report/write-folder.ts'
@@ -26,7 +26,6 @@ import { EXIT } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import { lineText, shellWord, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
-import type { DigestFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 import { bytesText, facts, type Fact, type Report, type Result } from './report.ts'
 
@@ -41,10 +40,9 @@ export interface ReportOptions extends Scope {
 
 interface DigestOptions extends Scope {
   readonly dataDir?: string
-  readonly format: DigestFormat
+  readonly format: 'text' | 'slack' | 'email'
 }
 
-/** The window, and the organisations of a list; null for all. */
 async function scopeOf({ clock, logger }: Context, { organizations: file, ...choice }: Scope) {
   const writtenAt = clock.now()
   const window = chosenWindow(choice, writtenAt)
@@ -71,23 +69,17 @@ export async function reportCommand(context: Context, options: ReportOptions): P
   const { data, bytes } = await whileReading(context, (warehouse) =>
     writeReport(warehouse, request),
   )
-  const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
-  const transfers = transfersText(data.counts)
-  const figure = (change: string) => {
-    const { changes = 0, executives = 0 } = counts[change] ?? {}
-    return `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`
-  }
+  const figures = data.counts.map(({ change, changes, executives }) => {
+    return [WORDS[change], `${numberText(changes)}, ${numberText(executives)} ${OF_DIRECTORS}`]
+  })
   const told = facts({
-    joined: figure('joined'),
-    left: figure('left'),
-    promoted: figure('rose'),
-    transfers,
+    ...(Object.fromEntries(figures) as Record<string, string>),
+    transfers: transfersText(data.counts),
     page: placeText(path, bytes),
   })
   return written(context, request, data, told, { path, bytes, pages: 1 })
 }
 
-/** The report by organisation. */
 async function writeFolder(context: Context, request: ReportRequest): Promise<Report> {
   const { stop, progress } = context
   const { path } = request

@@ -29,11 +29,13 @@ export type Column<Row> = readonly [
 export type Fact =
   readonly [label: string, text: string | readonly string[], meaning?: Meaning] | false
 
-/** Facts by their labels. An empty text, false, null or undefined leaves a fact out. */
+/** Facts by their labels. An empty text or list, false, null or undefined leaves a fact out. */
 export function facts(
   said: Readonly<Record<string, string | readonly string[] | false | null | undefined>>,
 ): Fact[] {
-  return Object.entries(said).map(([label, text]) => (text ? [label, text] : false))
+  return Object.entries(said).map(([label, text]) =>
+    text && text.length > 0 ? [label, text] : false,
+  )
 }
 
 /** A count of things and what is said of them; empty where there are none. */
@@ -58,10 +60,8 @@ export interface Table {
   readonly notes: readonly string[]
 }
 
-/** A sentence, and what it means where it is good or bad. */
 export type Note = string | readonly [meaning: Meaning, text: string]
 
-/** A part of a report: facts or a table. */
 export type Section = readonly Fact[] | Table
 
 export interface Report {
@@ -249,7 +249,6 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / DAY)} days`
 }
 
-/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
 }

@@ -42,34 +42,31 @@ export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
   return copy?.problem instanceof StorageError ? copy.problem : null
 }
 
-/** An erasure that was not complete when a run began, or is not when it ends. */
-export interface ErasureState {
-  /** Milliseconds since 1970 UTC; null if this run began it. */
-  readonly begunAt: number | null
-  readonly isComplete: boolean
-  /** One sentence for each thing that is left. */
-  readonly remaining: readonly string[]
-}
-
 /**
- * @param begunAt when an erasure began that was not complete before the run
+ * An erasure that was not complete when a run began, or is not when it ends.
+ * @param began when it began before the run; null if it did not
  * @param certificate of the erasure at the end of the run; null for none
  */
 export function erasureState(
-  begunAt: number | null,
+  began: number | null,
   certificate: Pick<Certificate, 'is_complete' | 'remaining'> | null,
-): ErasureState | null {
+) {
   const notContinued = ['this run did not continue it: run `jobtide forget --yes`']
-  const { is_complete: isComplete = begunAt === null, remaining = notContinued } = certificate ?? {}
+  const { is_complete: isComplete = began === null, remaining = notContinued } = certificate ?? {}
+  const begunAt = began === null ? null : isoInstant(began)
   return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
 }
 
-function erasureFact({ begunAt, isComplete, remaining }: ErasureState): Fact {
-  const begun = begunAt === null ? '' : `, begun on ${isoInstant(begunAt).slice(0, 10)}`
+export type ErasureState = ReturnType<typeof erasureState>
+
+function erasureFact(erasure: ErasureState): Fact {
+  if (erasure === null) return false
+  const { begunAt, isComplete, remaining } = erasure
+  const begun = begunAt === null ? '' : `, begun on ${begunAt.slice(0, 10)}`
   return ['erasure', isComplete ? `completed${begun}` : [`NOT COMPLETE${begun}:`, ...remaining]]
 }
 
-export function runReport(run: RunReport, erasure: ErasureState | null = null): Report {
+export function runReport(run: RunReport, erasure: ErasureState = null): Report {
   const { extract } = run
   const again = run.resumed ? ' (resumed)' : ''
   const { stageFailure, load, build } = run
@@ -97,7 +94,7 @@ export function runReport(run: RunReport, erasure: ErasureState | null = null): 
           `${stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${stageFailure.message}`,
         ],
         analystCopyFact(run.analystCopy),
-        erasure !== null && erasureFact(erasure),
+        erasureFact(erasure),
         quarantinedFact(run),
         // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
@@ -110,13 +107,13 @@ export function runReport(run: RunReport, erasure: ErasureState | null = null): 
   }
 }
 
+const LABEL_WIDTH = 9
 const UNEXPECTED = 'not charged as expected: jobtide credits shows them'
 const LIST_CUT =
   'incomplete: more pages than pages: in the file allows, or items moved between pages'
 const NAMES_SHOWN = 10
 const LONGEST_NAME = 60
 
-/** The filters that the service ignored. */
 export function notFilterText(filters: readonly string[]): string {
   return filters.length > 0 ? `${namesText(filters)}: the service does not recognise this` : ''
 }
@@ -141,45 +138,34 @@ function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
 }
 
-const LABEL_WIDTH = 9
-
-export function runValues(run: RunReport, erasure: ErasureState | null = null): object {
-  const { unknownList, load, build } = run
+export function runValues(run: RunReport, erasure: ErasureState = null): object {
+  const { runId, pipeline, endpoint, resumed, organizations, durationMs } = run
+  const { unknownList, load, build, publish, databases, analystCopy } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
+  const about = { runId, pipeline, endpoint, resumed, organizations, durationMs }
+  const made = { publish, databases, analystCopy, erasure }
   const problem = problemOf(run)
   return {
-    runId: run.runId,
-    pipeline: run.pipeline,
-    endpoint: run.endpoint,
-    resumed: run.resumed,
+    ...about,
+    ...made,
     complete: run.endedEarly === null && run.stageFailure === null,
     exitCode: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
     error: problem && errorDocument(problem),
     warning: problem === null ? (unknownList?.problem.message ?? null) : null,
-    organizations: run.organizations,
     organizationsUnread: run.unread,
     pagesLeftBehind: run.leftBehind,
     skippedLines: skippedValues(run.skippedLines),
     extract: {
       ...extract,
-      clocks: clocks && clocksValues(clocks),
-      quarantined: quarantined.map(({ organization: { value }, reason }) => ({
-        organization: value,
-        reason,
-      })),
+      clocks: clocks && { ...clocksValues(clocks), serviceAheadMs: clocks.date - clocks.ours },
+      quarantined: quarantined.map(({ organization, reason }) => {
+        return { organization: organization.value, reason }
+      }),
       skipped: run.skipped.map(({ name, reason }) => ({ organization: name, reason })),
     },
     load: load && loadValues(load),
     build: build && buildValues(build),
-    publish: run.publish,
-    databases: run.databases.map(databaseValues),
-    analystCopy: run.analystCopy,
-    erasure: erasure && {
-      ...erasure,
-      begunAt: erasure.begunAt === null ? null : new Date(erasure.begunAt),
-    },
-    durationMs: run.durationMs,
   }
 }
 
@@ -190,19 +176,16 @@ function stateOf(run: RunReport): string {
   return problem === null ? 'done' : `ended with exit ${problem.exitCode}`
 }
 
-function clocksValues({ date, ours, wentBack, ...trouble }: ClockTrouble): object {
-  const times = { service: new Date(date), here: new Date(ours), serviceAheadMs: date - ours }
-  return { ...trouble, ...times, ...wentBackValues(wentBack) }
+type Clocks = Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>
+
+export function clocksValues({ date, ours, wentBack, ...trouble }: Clocks): object {
+  const dateOf = (at: number | undefined) => (at === undefined ? null : new Date(at))
+  const times = { service: new Date(date), here: new Date(ours) }
+  const back = { before: dateOf(wentBack?.from), voidAfter: dateOf(wentBack?.voidAfter) }
+  return { ...trouble, ...times, ...back }
 }
 
-export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
-  if (wentBack === null) return { before: null, voidAfter: null }
-  return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
-}
-
-/** Describes clocks that disagree, and the consequence. */
-export function clocksText(clocks: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
-  const { date, ours, wentBack } = clocks
+export function clocksText({ date, ours, wentBack }: Clocks): string {
   const [said, here] = [minuteText(date), minuteText(ours)]
   if (wentBack !== null) {
     const { from: before, voidAfter } = wentBack
@@ -286,17 +269,11 @@ export function publishText(publish: PublishStageReport): string[] {
   return lines.filter((line) => line !== false)
 }
 
-/** The result of loading a database. */
 export function databaseFact({ database, schema, tables, problem }: DatabaseOutcome): Fact {
   const loaded = tables.filter(({ rowsChanged }) => rowsChanged !== null)
   const names = loaded.length === 0 ? 'nothing new' : loaded.map(({ name }) => name).join(', ')
   const said = problem?.message ?? `${database} (schema ${schema}): ${names}`
   return ['database', problem === null ? said : `not loaded: ${said}`]
-}
-
-/** The same for programs. */
-export function databaseValues({ problem, ...outcome }: DatabaseOutcome): object {
-  return { ...outcome, problem: problem?.message ?? null }
 }
 
 /** The copy for analysts, where it is not as it should be. */
@@ -309,11 +286,10 @@ export function analystCopyFact(copy: AnalystCopyReport | null): Fact {
 const QUARANTINED_SHOWN = 5
 
 function quarantinedFact({ extract, skipped, unknownList, endpoint }: RunReport): Fact {
-  const now = extract.quarantined.map(({ organization, reason }) => ({
-    name: organization.value,
-    reason,
-  }))
-  const found = [...now, ...skipped].map(({ name, reason }) => `${name}: ${reason}`)
+  const found = [
+    ...extract.quarantined.map(({ organization, reason }) => `${organization.value}: ${reason}`),
+    ...skipped.map(({ name, reason }) => `${name}: ${reason}`),
+  ]
   if (found.length === 0) return false
   if (endpoint !== null) {
     const hint = '→ the next run asks again. Correct or remove the ones that the service refuses'

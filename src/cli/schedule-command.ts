@@ -7,7 +7,6 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { findPipeline, pipelineFile } from '../run/pipeline-file.ts'
@@ -19,7 +18,7 @@ import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/erro
 import type { LogLevel } from '../support/logger.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import type { Context } from './context.ts'
-import { metricsOf, writeMetrics, type Attempt } from './metrics.ts'
+import { PROMETHEUS_TYPE, metricsText, writeMetrics, type Attempt } from './metrics.ts'
 import { notifyAll, notifyUnreadable } from './notify.ts'
 
 export interface ScheduleOptions {
@@ -54,7 +53,7 @@ export async function scheduleCommand(
     '/metrics': async () => ({
       status: 200,
       type: PROMETHEUS_TYPE,
-      body: prometheusText(metricsOf(await look(), directory, attempts)),
+      body: metricsText(await look(), directory, attempts),
     }),
   }
   const { healthPort } = options
@@ -78,7 +77,7 @@ export async function scheduleCommand(
         return code === null ? 'killed' : 'ended'
       },
       onLook: async (freshness) => {
-        writeMetrics(context, freshness, attempts)
+        await writeMetrics(context, () => freshness, attempts)
         await notifyAll(context, freshness)
         for (const { name, problem } of freshness.pipelines) {
           if (problem !== null && unreadable.get(name) !== problem)
@@ -172,7 +171,6 @@ function runChild(
   })
 }
 
-/** The response of a path: a status and a text. */
 export interface Told {
   readonly status: number
   readonly type: string

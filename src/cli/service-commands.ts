@@ -40,11 +40,7 @@ export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
-  return (
-    context: Context,
-    pipeline: string | undefined,
-    options: Overrides,
-  ): Promise<ExitCode> => {
+  return (context: Context, pipeline: string | undefined, options: Overrides) => {
     const named = pipeline ?? defaultPipeline('backfill')
     return observed(context, command, named, () => runOnce(command, context, named, options))
   }
@@ -57,7 +53,7 @@ async function runOnce(
   options: Overrides,
 ): Promise<ExitCode> {
   const { output, directory, logger } = context
-  let erasure: ErasureState | null = null
+  let erasure: ErasureState = null
   const run = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
     const begunAt = unfinishedSince(directory.root)
@@ -151,6 +147,7 @@ export async function withService<T>(
 function sampleReport(sample: SampleReport, { skipped }: Job): Report {
   const { runId, pipeline, organizations, leftBehind, progress, requestsPerSecond: pace } = sample
   const { projection, batches, batchesDone, credits, pages } = progress
+  const about = { runId, pipeline, organizations, batches }
   const left = batches - batchesDone
   const toBuy = projection && Math.max(0, projection.expected - sample.creditsOfRun)
   const isWhole = projection !== null && left === 0
@@ -181,10 +178,7 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
       'the next run of the same question reads only the rest',
     ].filter((note) => note !== false),
     values: {
-      runId,
-      pipeline,
-      organizations,
-      batches,
+      ...about,
       batchesRead: batchesDone,
       pagesNow: pages,
       creditsSpentNow: credits,

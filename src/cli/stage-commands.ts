@@ -19,7 +19,7 @@ import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { ConfigError, LockedError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
-import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { lookBefore, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { destinationOf } from './proof-commands.ts'
 import { bytesText, counted, facts, type Fact, type Report } from './report.ts'
@@ -28,7 +28,6 @@ import {
   buildValues,
   buildText,
   databaseFact,
-  databaseValues,
   loadValues,
   loadText,
   publishText,
@@ -76,7 +75,7 @@ export async function publishCommand(
     const published: Fact = ['published', publishText(publish)]
     return {
       sections: [[published, ...databases.map(databaseFact), analystCopyFact(analystCopy)]],
-      values: { ...publish, databases: databases.map(databaseValues), analystCopy },
+      values: { ...publish, databases, analystCopy },
       problem: problemIn(databases) ?? staleCopy(analystCopy),
     }
   }
@@ -95,7 +94,6 @@ export async function publishCommand(
   })
 }
 
-/** `replay`: rebuilds the warehouse from the journal, then replaces the old one. */
 export async function replayCommand(
   context: Context,
   {
@@ -149,11 +147,10 @@ async function runAlone(
     if (command !== 'build') await refuseLostJournal(journal, directory, loaded)
     await ready(bringUp, journal)
     const writer = journal.writer()
-    const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
+    const opened = { path: directory.warehouse, mode: 'write' } as const
     try {
-      return await work({ warehouse, journal, writer })
+      return await withWarehouse(opened, (warehouse) => work({ warehouse, journal, writer }))
     } finally {
-      warehouse.close()
       await writer.close()
       // Deliveries of the inbox are in the journal now.
       await backUpWhereKnown(journal, context)
@@ -164,13 +161,10 @@ async function runAlone(
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.
 async function refuseReader(path: string): Promise<void> {
   if (!existsSync(path)) return
-  try {
-    const warehouse = await openWarehouse({ path, mode: 'write' })
-    warehouse.close()
-  } catch (error) {
+  await withWarehouse({ path, mode: 'write' }, () => Promise.resolve()).catch((error: unknown) => {
     // Any other problem with the file is the reason to rebuild it.
     if (error instanceof LockedError) throw error
-  }
+  })
 }
 
 export async function restoreJournalCommand(

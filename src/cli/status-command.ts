@@ -4,7 +4,7 @@
  * behind.
  */
 
-import { filesOfInbox, readRefused, type Refused } from '../inbox/inbox.ts'
+import { filesOfInbox, readRefused } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
@@ -14,7 +14,6 @@ import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { runState, runsOf, type Judgement } from '../plan/judge.ts'
 import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
-import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
@@ -22,10 +21,9 @@ import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { WarehouseStatus } from './documents.ts'
-import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
+import { nothingRun, readWarehouse, refuseNoJournal } from './reading.ts'
 import {
   counted,
   facts,
@@ -33,11 +31,10 @@ import {
   agoText,
   creditsText,
   type Fact,
-  type Note,
   type Report,
   type Result,
 } from './report.ts'
-import { clocksText, wentBackValues } from './run-result.ts'
+import { clocksText, clocksValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5
 const WATCH_SECONDS = 5
@@ -68,48 +65,86 @@ async function watchStatus(
     const at = isoInstant(clock.now()).slice(11, 19)
     const how = `${at} UTC, every ${countText(seconds, 'second')}; Ctrl-C ends it`
     output.redraw({ ...report, title: how })
-    try {
-      await clock.sleep(seconds * SECOND, stop)
-    } catch (error) {
-      if (stop.aborted) return report.exitCode ?? EXIT.done
-      throw error
-    }
+    await clock.sleep(seconds * SECOND, stop).catch(() => undefined)
+    if (stop.aborted) return report.exitCode ?? EXIT.done
   }
 }
 
-async function lookAt(
+async function readStatus(
   { directory, clock }: Context,
   named: readonly string[],
   maxAgeMs: number | null,
-): Promise<Report> {
+) {
   const { root, journal, inbox } = directory
-  const warehouse = await readWarehouse(directory.warehouse, whatItKnows)
+  const warehouse = await readWarehouse(directory.warehouse, async (one) => {
+    const rows = await queryReport<WarehouseStatus>(one, 'status')
+    return { row: rows[0], loaded: await one.all<LoadedSegment>(LOADED) }
+  })
   await refuseNoJournal(openJournal(journal, clock), directory, warehouse.value?.loaded ?? [])
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs })
   const { history, nowMs: now } = freshness
-  const judgements = judgementsOf(freshness, directory)
+  const neverRun: Judgement[] =
+    history.runs.size > 0
+      ? []
+      : [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
+  const judgements = freshness.judgements.length > 0 ? freshness.judgements : neverRun
   const runs = runRows(freshness)
-  const unread = unreadOf(history)
-  const coverage = coverageStatus(freshness)
-  const filtered = filteredStatus(freshness)
-  const credits = creditStatus(history, now)
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === runs[0]?.runId ? clocksOf(clockDispute) : null
   const until = pausedUntil(history, now, clock.uptime?.() ?? null)
-  const notBefore = until > now ? new Date(until) : null
-  const backups = backupStates(root, listedIn(journal, 'skip').size)
-  const waiting = filesOfInbox(inbox).length
-  const notTaken = readRefused(inbox)
+  const refused = readRefused(inbox)
+  const values = {
+    dataDir: root,
+    fresh: judgements.length === 0,
+    judgements: judgements.map(({ since, ...one }) => ({ ...one, since: new Date(since) })),
+    runsTotal: runs.length,
+    unread: unreadOf(history),
+    coverage: coverageStatus(freshness),
+    // The same of each question with filters.
+    filteredCoverage: [...history.filtered].map(([filters, question]) => ({
+      filters,
+      ...statusOf(coverageReport(null, history, now, question.filters)),
+    })),
+    ...creditStatus(history, now),
+    quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
+    notBefore: until > now ? new Date(until) : null,
+    inboxFiles: filesOfInbox(inbox).length,
+    deliveriesRefused: refused.deliveries,
+    backups: backupStates(root, listedIn(journal, 'skip').size),
+    clocks: clocks && clocksValues(clocks),
+    warehouse: warehouse.value?.row ?? { unavailable: warehouse.why },
+  }
+  return { values, freshness, runs, clocks, refused, warehouse }
+}
+
+async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
+  const { values, freshness, runs, clocks, refused, warehouse } = await readStatus(...of)
+  const { nowMs: now } = freshness
+  const { fresh, unread, notBefore, quarantined } = values
+  const coverageTextOf = (one: typeof values.coverage) => coverageText(one, now)
   return {
     sections: [
-      runsTable(runs.slice(0, RUNS_SHOWN)),
+      table('runs', runs.slice(0, RUNS_SHOWN), [
+        ['started (UTC)', 'startedAt', 'instant'],
+        ['pipeline', 'pipeline'],
+        ['outcome', (run) => (isOdd(run) ? `exit ${run.exitCode}` : run.outcome), 'state'],
+        ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
+        ['pages', 'pages', 'number'],
+        ['credits', 'credits', 'number'],
+      ]),
       [
-        ['coverage', coverageText(coverage, now)],
-        ...filtered.map((one): Fact => ['', `${one.filters}: ${coverageText(one, now)}`]),
-        ...unread.map(unreadFact),
+        ['coverage', coverageTextOf(values.coverage)],
+        ...values.filteredCoverage.map((one): Fact => [
+          '',
+          `${one.filters}: ${coverageTextOf(one)}`,
+        ]),
+        ...unread.map(({ pipeline, asked, unread: left }): Fact => {
+          const of = `${left} of ${asked} that the last run of ${pipeline} asks for`
+          return ['unread', `${of} not read to the end; the next one asks again`, 'warning']
+        }),
         ...facts({
-          credits: creditsLine(credits, runs.length),
-          '': counted(credits.unexpectedCharges, 'page', UNEXPECTED),
+          credits: creditsLine(values, runs.length),
+          '': counted(values.unexpectedCharges, 'page', UNEXPECTED),
         }),
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
         notBefore !== null && [
@@ -117,72 +152,45 @@ async function lookAt(
           `the service accepts no request before ${notBefore.toISOString()}`,
           'warning',
         ],
-        quarantined.size > 0 && [
+        quarantined.length > 0 && [
           'refused',
-          `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
+          `${countText(quarantined.length, 'organisation')} quarantined: the service does not know them`,
           'warning',
         ],
         ...facts({
-          inbox: counted(waiting, 'file', 'of deliveries, which the next run or load reads'),
+          inbox: counted(
+            values.inboxFiles,
+            'file',
+            'of deliveries, which the next run or load reads',
+          ),
         }),
-        notTakenFact(notTaken),
-        ...warehouseFacts(warehouse),
-        ...backups.map((one) => backupFact(one, now)),
-        ...dueFacts(freshness),
+        refused.last !== null && [
+          'not taken',
+          `${countText(refused.deliveries, 'delivery', 'deliveries')}, the last ${minuteText(refused.last.at)} UTC: ${refused.last.status}, ${refused.last.reason}`,
+          'warning',
+        ],
+        ...warehouseFacts(warehouse.value?.row, warehouse.why),
+        ...values.backups.map((one) => backupFact(one, now)),
+        ...freshness.pipelines.flatMap(({ name, schedule }): Fact[] => {
+          const due = schedule && nextDue(schedule, now)
+          return due === null ? [] : [['due', `${name} next at ${minuteText(due)} UTC`]]
+        }),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
     ],
-    notes: judgementNotes(judgements),
-    values: {
-      dataDir: root,
-      fresh: judgements.length === 0,
-      judgements: judgements.map(({ since, ...one }) => ({ ...one, since: new Date(since) })),
-      runsTotal: runs.length,
-      unread,
-      coverage,
-      filteredCoverage: filtered,
-      ...credits,
-      quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
-      notBefore,
-      inboxFiles: waiting,
-      deliveriesRefused: notTaken.deliveries,
-      backups,
-      clocks: clocks && {
-        service: new Date(clocks.date),
-        here: new Date(clocks.ours),
-        ...wentBackValues(clocks.wentBack),
-      },
-      warehouse: warehouse.value?.rows[0] ?? { unavailable: warehouse.why },
-    },
-    exitCode: judgements.length === 0 ? EXIT.done : EXIT.stale,
+    notes: [
+      ...(fresh ? [] : ['', ['error', 'not as fresh as it should be:'] as const]),
+      ...values.judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`]),
+    ],
+    values,
+    exitCode: fresh ? EXIT.done : EXIT.stale,
   }
 }
 
 const UNEXPECTED = 'not charged as expected: jobtide credits'
 
-function runsTable(runs: ReturnType<typeof runRows>) {
-  return table('runs', runs, [
-    ['started (UTC)', 'startedAt', 'instant'],
-    ['pipeline', 'pipeline'],
-    ['outcome', outcomeText, 'state'],
-    ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
-    ['pages', 'pages', 'number'],
-    ['credits', 'credits', 'number'],
-  ])
-}
-
-function outcomeText({ outcome, exitCode }: ReturnType<typeof runRows>[number]): string {
-  return outcome === 'done' && exitCode !== EXIT.done ? `exit ${exitCode}` : outcome
-}
-
-function notTakenFact({ deliveries, last }: Refused): Fact {
-  if (last === null) return false
-  const { at, status, reason } = last
-  return [
-    'not taken',
-    `${countText(deliveries, 'delivery', 'deliveries')}, the last ${minuteText(at)} UTC: ${status}, ${reason}`,
-    'warning',
-  ]
+function isOdd({ outcome, exitCode }: ReturnType<typeof runRows>[number]): boolean {
+  return outcome === 'done' && exitCode !== EXIT.done
 }
 
 function backupFact({ place, backedUpAt, missing, problem }: BackupState, now: number): Fact {
@@ -190,11 +198,6 @@ function backupFact({ place, backedUpAt, missing, problem }: BackupState, now: n
   const since = missing === 0 ? '' : `, without ${countText(missing, 'segment')}`
   const text = `${place}: ${last}${since}`
   return problem === null ? ['backup', text] : ['backup', `${text}; it failed: ${problem}`, 'error']
-}
-
-async function whatItKnows(warehouse: Warehouse) {
-  const rows = await queryReport<WarehouseStatus>(warehouse, 'status')
-  return { rows, loaded: await warehouse.all<LoadedSegment>(LOADED) }
 }
 
 function runRows({ history, working }: Freshness) {
@@ -221,37 +224,10 @@ function unreadOf({ runs }: Pick<History, 'runs'>) {
   )
 }
 
-function unreadFact({ pipeline, asked, unread }: ReturnType<typeof unreadOf>[number]): Fact {
-  const of = `${unread} of ${asked} that the last run of ${pipeline} asks for`
-  return ['unread', `${of} not read to the end; the next one asks again`, 'warning']
-}
-
-function judgementsOf(
-  { history, judgements }: Freshness,
-  directory: DataDirectory,
-): readonly Judgement[] {
-  if (judgements.length > 0 || history.runs.size > 0) return judgements
-  return [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
-}
-
-function judgementNotes(judgements: readonly Judgement[]): Note[] {
-  if (judgements.length === 0) return []
-  const lines = judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`])
-  return ['', ['error', 'not as fresh as it should be:'], ...lines]
-}
-
-function dueFacts({ pipelines, nowMs }: Freshness): Fact[] {
-  return pipelines.flatMap(({ name, schedule }): Fact[] => {
-    const due = schedule && nextDue(schedule, nowMs)
-    return due === null ? [] : [['due', `${name} next at ${minuteText(due)} UTC`]]
-  })
-}
-
 function clocksOf(dispute: History['clockDispute']) {
   if (dispute === null) return null
   const { date, ours, earliest, wentBack } = dispute
-  const back = wentBack === undefined ? null : { ...wentBack, voidAfter: earliest }
-  return { date, ours, wentBack: back }
+  return { date, ours, wentBack: wentBack ? { ...wentBack, voidAfter: earliest } : null }
 }
 
 /**
@@ -268,19 +244,12 @@ function coverageStatus({ history, pipelines, nowMs }: Freshness) {
   return { ...status, withGaps: Math.max(status.withGaps, ...ofPipelines) }
 }
 
-/** The same of each question with filters. */
-function filteredStatus({ history, nowMs }: Freshness) {
-  return [...history.filtered].map(([text, { filters }]) => {
-    return { filters: text, ...statusOf(coverageReport(null, history, nowMs, filters)) }
-  })
-}
-
 function statusOf({ read, oldestWatermark: to, withGaps }: CoverageReport) {
   return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps }
 }
 
 function coverageText(
-  { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof coverageStatus>,
+  { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof statusOf>,
   now: number,
 ): string {
   if (to === null) return 'no list has been read to its end yet'
@@ -305,19 +274,14 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
   return `${creditsText(all)} in ${countText(runs, 'run')}, ${creditsText(creditsThisMonth)} this month${inDoubt}`
 }
 
-function warehouseFacts({ value, why }: Reading<{ rows: WarehouseStatus[] }>): Fact[] {
+function warehouseFacts(row: WarehouseStatus | undefined, why: string | null): Fact[] {
   if (why !== null) return [['warehouse', why, 'warning']]
-  return value.rows.flatMap((row): Fact[] => {
-    const { failed_checks: failed, snapshot_id: id } = row
-    const published = [`${id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-']
-    const counts = `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}`
-    return [
-      [
-        'warehouse',
-        `${counts}, ${countText(failed, 'failed check')}`,
-        failed > 0 ? 'error' : 'dim',
-      ],
-      ['snapshot', id === null ? 'none published yet' : published],
-    ]
-  })
+  if (row === undefined) return []
+  const { failed_checks: failed, snapshot_id: id } = row
+  const published = [`${id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-']
+  const counts = `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}`
+  return [
+    ['warehouse', `${counts}, ${countText(failed, 'failed check')}`, failed > 0 ? 'error' : 'dim'],
+    ['snapshot', id === null ? 'none published yet' : published],
+  ]
 }

@@ -12,10 +12,9 @@ import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
 import type { Context } from './context.ts'
-import type { TitlesFormat } from './options.ts'
 
 export interface TitlesOptions {
-  readonly format: TitlesFormat
+  readonly format: 'csv' | 'spreadsheet' | 'json'
   /** The ladder of config/ladders.yaml to read them by; absent: the general one. */
   readonly ladder?: string
 }

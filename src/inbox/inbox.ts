@@ -19,9 +19,7 @@ import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 import { MIB, MINUTE, SECOND } from '../support/units.ts'
 
-/** One delivery, as received. */
 export interface Delivery {
-  /** A ULID. */
   readonly id: string
   /** Milliseconds since 1970 UTC. */
   readonly at: number
@@ -35,7 +33,6 @@ const UNFINISHED = '.tmp'
 
 export type Inbox = ReturnType<typeof openInbox>
 
-/** Receives deliveries into a folder. */
 export function openInbox(folder: string, clock: Clock) {
   let waiting: Delivery[] = []
   /** Resolves when the current file is written; never rejects. */
@@ -98,7 +95,6 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** The files of an inbox, oldest first. */
 export function filesOfInbox(folder: string): string[] {
   return filesIn(folder, SUFFIX)
 }
@@ -128,7 +124,6 @@ export function deliveriesIn(file: string): Delivery[] {
     .map((line) => JSON.parse(line) as Delivery)
 }
 
-/** The rejections so far. */
 export interface Refused {
   readonly deliveries: number
   /** By status: 413 is one that was too long. */

@@ -8,7 +8,6 @@ import { MIB, SECOND } from '../support/units.ts'
 import { jsonOrNull } from '../support/json.ts'
 import type { Inbox } from './inbox.ts'
 
-/** The signature settings of deliveries. */
 export interface Signature {
   readonly secret: Secret
   /** The header that carries the HMAC of the body by SHA-256; any case. */
@@ -20,13 +19,11 @@ export interface ReceiverOptions {
   /** Milliseconds after which a silent connection is closed. Default 5 s. */
   readonly silentMs?: number
   readonly inbox: Inbox
-  /** The path that deliveries are sent to. */
   readonly path: string
   /** Absent: accepts deliveries from anyone who reaches the port. */
   readonly signature?: Signature
   /** Maximum size of a body in bytes; default {@link MOST_BYTES}. */
   readonly mostBytes?: number
-  /** Called with the result of each request. */
   readonly onAnswer?: (status: number, reason: string, cause?: unknown) => void
 }
 

@@ -1,31 +1,22 @@
 /** Sends mail over SMTP. The only file that imports nodemailer. */
 
+import { plainText, type Notice } from './messages.ts'
 import { createTransport } from 'nodemailer'
 import { messageOf } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { isLoopbackHost } from '../support/loopback.ts'
 import { onOneLine } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
-import { plainText, type Notice } from './notice.ts'
 
 const DEADLINE_MS = 10 * SECOND
 
-/** The connection settings of a server. */
-export interface MailServer {
-  readonly host: string
-  readonly port: number
-  /** TLS from the first byte; otherwise STARTTLS, which is required except on this machine. */
-  readonly secure: boolean
-  readonly isLoopback: boolean
-  /** Null for a server without authentication. */
-  readonly login: { readonly user: string; readonly pass: string } | null
-}
+export type MailServer = ReturnType<typeof mailServer>
 
 /**
  * Reads `smtps://user:password@host:465` or `smtp://user:password@host:587`.
  * @throws Error that says what is expected, without the address, which may hold a password
  */
-export function mailServer(url: string): MailServer {
+export function mailServer(url: string) {
   const { protocol, hostname, port, username, password } = URL.canParse(url)
     ? new URL(url)
     : { protocol: '' }
@@ -38,8 +29,10 @@ export function mailServer(url: string): MailServer {
   return {
     host: hostname.replaceAll(/[[\]]/g, ''),
     port: Number(port) || (secure ? 465 : 587),
+    /** TLS from the first byte; otherwise STARTTLS, which is required except on this machine. */
     secure,
     isLoopback: isLoopbackHost(hostname),
+    /** Null for a server without authentication. */
     login: username
       ? { user: decodeURIComponent(username), pass: decodeURIComponent(password ?? '') }
       : null,

@@ -1,6 +1,10 @@
-/** Builds the messages about a pipeline from its recorded state: the same state gives the same message. Pure. */
+/**
+ * Builds the messages about a pipeline from its recorded state, and their formats: JSON, Slack blocks, plain text. The same
+ * state gives the same message. Pure.
+ */
 
 import { EXIT, isStop } from '../support/errors.ts'
+import { lineText, type Line } from '../support/text.ts'
 
 export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
@@ -11,14 +15,12 @@ export interface Message {
   readonly kind: MessageKind
   readonly pipeline: string
   readonly text: string
-  /** What to do; null if nothing. */
   readonly hint: string | null
   readonly runId: string | null
   /** When the problem was found or its run ended, milliseconds since 1970 UTC. */
   readonly at: number
 }
 
-/** A problem of a pipeline. */
 export interface Wrong {
   readonly id: string
   readonly message: string
@@ -27,7 +29,6 @@ export interface Wrong {
   readonly since: number
 }
 
-/** How the last run of a pipeline ended. */
 export interface LastEnd {
   readonly runId: string
   readonly at: number
@@ -79,4 +80,120 @@ export function messagesOf(
 function kindOf(id: string, lastEnd: LastEnd | null): MessageKind {
   if (id === 'last_run_failed') return lastEnd?.exitCode === EXIT.budget ? 'budget' : 'failure'
   return id === 'last_run_killed' || id === 'pipeline_unreadable' ? 'failure' : 'stale'
+}
+
+export interface Notice {
+  /** Identifies the notice forever: a receiver can drop a second one with the same key. */
+  readonly key: string
+  /** One line. */
+  readonly subject: string
+  readonly paragraphs: readonly (readonly Line[])[]
+  /** The JSON for programs. */
+  readonly document: object
+  /** When it was made, milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
+export function noticeOf(message: Message): Notice {
+  const { key, kind, pipeline, text, hint, runId, at } = message
+  const lines = [text, ...(hint === null ? [] : [`→ ${hint}`])]
+  return {
+    key,
+    subject: `Jobtide ${pipeline}: ${kind}`,
+    paragraphs: [lines.map((line) => ({ text: line, link: null }))],
+    document: { key, kind, pipeline, text, hint, run_id: runId, at: new Date(at).toISOString() },
+    at,
+  }
+}
+
+/** Adds the origin to a notice, because its reader may run Jobtide in several places. */
+export function sentFrom(
+  notice: Notice,
+  { host, dataDir }: { readonly host: string; readonly dataDir: string },
+): Notice {
+  const { document } = notice
+  const place = { text: `${host}, ${dataDir}`, link: null }
+  const last = [...(notice.paragraphs.at(-1) ?? []), place]
+  return {
+    ...notice,
+    paragraphs: [...notice.paragraphs.slice(0, -1), last],
+    document: { ...document, host, data_dir: dataDir },
+  }
+}
+
+/** The body of a mail, or what a terminal shows. */
+export function plainText(paragraphs: Notice['paragraphs']): string {
+  return paragraphs.map((lines) => `${lines.map(lineText).join('\n')}\n`).join('\n')
+}
+
+// Limits of Slack: https://docs.slack.dev/reference/block-kit/blocks
+const MOST_BLOCKS = 50
+const LONGEST_TEXT = 3_000
+const LONGEST_HEADER = 150
+
+export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'paragraphs'>): object {
+  const texts = paragraphs.flatMap((lines) => packed(lines.map(slackLine)))
+  const header = {
+    type: 'header',
+    text: { type: 'plain_text', text: cut(subject, LONGEST_HEADER), emoji: false },
+  }
+  // Verbatim, so that no text becomes a channel, a person or a link.
+  const sections = texts.map((text) => {
+    return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }
+  })
+  const summary = [subject, paragraphs[0]?.[0]?.text].filter(Boolean).join(': ')
+  return {
+    text: slackLine({ text: summary, link: null }),
+    blocks: [header, ...sections].slice(0, MOST_BLOCKS),
+  }
+}
+
+function slackLine({ text, link }: Line): string {
+  const target = link === null ? '' : ` <${escaped(link).replaceAll('|', '%7C')}|profile>`
+  for (let length = text.length; ; length = Math.floor(length / 2)) {
+    const line = escaped(unformatted(cut(text, length))) + target
+    if (line.length <= LONGEST_TEXT) return line
+  }
+}
+
+/** Joins lines into as few texts as possible. */
+function packed(lines: readonly string[]): string[] {
+  const texts: string[] = []
+  for (const line of lines) {
+    const longer = [texts.at(-1), line].filter((text) => text !== undefined).join('\n')
+    if (texts.length > 0 && longer.length <= LONGEST_TEXT) texts[texts.length - 1] = longer
+    else texts.push(line)
+  }
+  return texts
+}
+
+// Slack has no escape for its formatting. Within a word, such as a path, these characters do not format; single backticks are
+// our own.
+const FORMATS =
+  /(?<![\p{L}\p{N}])[*_~]+|[*_~]+(?![\p{L}\p{N}])|`{2,}|^\s*>+|:(?=[\w+'-]*[a-z][\w+'-]*:)/gu
+const PLAIN_FORMS = new Map([
+  ['*', '\u2217'],
+  ['_', '\u02CD'],
+  ['~', '\u223C'],
+  ['`', '\u02CB'],
+  ['>', '\u203A'],
+  [':', '\uA789'],
+])
+
+/** Replaces Slack's formatting characters in text from outside with characters that look the same. */
+function unformatted(text: string): string {
+  return text.replaceAll(FORMATS, (marks) =>
+    Array.from(marks, (mark) => PLAIN_FORMS.get(mark) ?? mark).join(''),
+  )
+}
+
+// Slack asks for these three and no others.
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

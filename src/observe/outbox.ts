@@ -47,7 +47,6 @@ export function openOutbox(folder: string) {
     },
     /** Records that it was sent. If that fails, it may be sent again under the same key. */
     sent: (message: Message, nowMs: number) => write({ message, sentAt: nowMs }),
-    /** Removes expired messages. */
     tidy(nowMs: number): void {
       for (const { message, sentAt } of entries()) {
         const isOver = sentAt === null ? nowMs - message.at > PENDING_MS : nowMs - sentAt > SENT_MS

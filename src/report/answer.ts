@@ -2,9 +2,9 @@
 
 import { countText, numberText } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import { percentText, rangeText } from './format.ts'
-import { shown } from './html.ts'
-import type { Attrition, Observed, ReportHead, Year } from './read-report.ts'
+import { percentText, rangeText, shown } from './html.ts'
+import type { ReportHead } from './read-report.ts'
+import type { Attrition, Observed, Year } from './rows.ts'
 import { dayText, monthText } from './window.ts'
 
 export const QUESTION = 'Are people being lost?'

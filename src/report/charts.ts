@@ -4,7 +4,7 @@ import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { DAY } from '../support/units.ts'
 import { Html, html, shown } from './html.ts'
-import type { Flow, TrendMonth, Week } from './read-report.ts'
+import type { Flow, TrendMonth, Week } from './rows.ts'
 import { monthText, type ReportWindow } from './window.ts'
 
 type PictureOptions = Plot.PlotOptions

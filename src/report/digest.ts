@@ -1,21 +1,18 @@
 /** Renders job changes as lines: the summary of a report, and changes not yet sent. Reads only. */
 
-import { countText, numberText } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Line } from '../support/text.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { QUESTION, answerOf } from './answer.ts'
-import { WORDS, credits, transfersText } from './format.ts'
-import { linkTarget, shown } from './html.ts'
+import { credits, linkTarget, shown, transfersText, WORDS } from './html.ts'
 import {
   NOT_READ_BEFORE,
   resolveList,
-  type Change,
-  type Count,
   type ListedOrganization,
-  type NamedOrganization,
   type ReportHead,
 } from './read-report.ts'
+import type { Change, Count, OfOrganization } from './rows.ts'
 
 /** The C-level, vice presidents and directors: `is_executive`. */
 const DIRECTORS = 'directors and above'
@@ -27,58 +24,46 @@ const BURSTS = 4
 export const DIGEST_CHANGES = 24
 
 /** Lines under a label. */
-export interface DigestPart {
-  readonly label: string
-  readonly lines: readonly Line[]
-}
+export type DigestPart = ReturnType<typeof headDigest>['parts'][number]
 
 /**
  * The summary of a report for a digest, as data and as lines.
  * @param more the command that shows everything
  */
 export function headDigest(data: ReportHead, more: string) {
-  const shownHere = {
-    executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
-    organizations: data.organizations.slice(0, ORGANIZATIONS),
-    bursts: data.bursts.slice(0, BURSTS),
-  }
-  const { executives, organizations, bursts } = shownHere
+  const executives = data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES)
+  const organizations = data.organizations.slice(0, ORGANIZATIONS)
+  const bursts = data.bursts.slice(0, BURSTS)
   const answer = answerOf(data)
-  const parts: DigestPart[] = [
-    part(QUESTION, answer),
-    ...data.counts.map((one) => part(WORDS[one.change], [countsText(one)])),
-    part(
-      'transfers',
-      [transfersText(data.counts)].filter((text) => text !== null),
-    ),
-    { label: DIRECTORS, lines: executives.map(changeLine) },
-    part(
+  const said: readonly (readonly [label: string, lines: readonly (Line | string | null)[]])[] = [
+    [QUESTION, answer],
+    ...data.counts.map((one) => [WORDS[one.change], [countsText(one)]] as const),
+    ['transfers', [transfersText(data.counts)]],
+    [DIRECTORS, executives.map(changeLine)],
+    [
       'most changes',
       organizations.map(
         (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} promoted`,
       ),
-    ),
-    part(
+    ],
+    [
       'bursts',
       bursts.map(
         (one) =>
           `${nameOf(one)}: ${one.people} ${one.change} in ${one.month_start_on.slice(0, 7)}, expected ${one.expected}`,
       ),
-    ),
-    part('read', [...missingTexts(data), ...unknownTexts(data)]),
-    part('cost', [credits(data.freshness.credits)]),
-    part('more', [more]),
+    ],
+    ['read', [...missingTexts(data), ...unknownTexts(data)]],
+    ['cost', [credits(data.freshness.credits)]],
+    ['more', [more]],
   ]
-  return {
-    year: data.year,
-    answer,
-    ...shownHere,
-    parts: parts.filter(({ lines }) => lines.length > 0),
-  }
+  const parts = said.map(([label, lines]) => ({ label, lines: linesOf(lines) }))
+  const shownParts = parts.filter(({ lines }) => lines.length > 0)
+  return { year: data.year, answer, executives, organizations, bursts, parts: shownParts }
 }
 
-function part(label: string, texts: readonly string[]): DigestPart {
-  return { label, lines: texts.map((text) => ({ text, link: null })) }
+function linesOf(texts: readonly (Line | string | null)[]): Line[] {
+  return texts.flatMap((one) => (typeof one === 'string' ? { text: one, link: null } : (one ?? [])))
 }
 
 function countsText(one: Count): string {
@@ -89,7 +74,7 @@ function countsText(one: Count): string {
   return `${numberText(one.changes)} (${before}), ${numberText(one.executives)} ${OF_DIRECTORS}`
 }
 
-function nameOf(one: NamedOrganization): string {
+function nameOf(one: OfOrganization): string {
   return shown(one.organization) ?? one.organization_id
 }
 
@@ -119,7 +104,7 @@ export function unknownTexts({ scope }: Pick<ReportHead, 'scope'>): string[] {
   if (unknown.length === 0) return []
   const more = unknown.length > UNKNOWN_SHOWN ? ' …' : ''
   const names = unknown.slice(0, UNKNOWN_SHOWN).join(', ')
-  return [`nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
+  return [`Nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
 }
 
 const UNKNOWN_SHOWN = 5
@@ -167,7 +152,7 @@ export async function readChanges(
   await makeReportView(warehouse, 'known_changes')
   const counted = await queryReport<Counted>(warehouse, 'digest_counts', { names })
   const changes = await queryReport<Change>(warehouse, 'digest_changes', { names, rows })
-  const total = counted.reduce((sum, one) => sum + one.changes, 0)
+  const total = sum(counted.map((one) => one.changes))
   const [from] = counted.flatMap((one) => one.known_from_on ?? []).toSorted()
   return {
     counts: counted,
@@ -179,14 +164,12 @@ export async function readChanges(
 
 /** The digest as lines: figures, changes, and how many more there are. */
 export function untoldLines({ counts, total, changes, command }: Untold): Line[][] {
-  const executives = counts.reduce((sum, one) => sum + one.executives, 0)
+  const executives = sum(counts.map((one) => one.executives))
   const figures = counts.map((one) => `${numberText(one.changes)} ${WORDS[one.change]}`).join(', ')
-  const plain = (text: string) => [{ text, link: null }]
+  const rest = `and ${numberText(total - changes.length)} more: ${command}`
   return [
-    plain(`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`),
+    linesOf([`${figures}; ${numberText(executives)} ${OF_DIRECTORS}`]),
     changes.map(changeLine),
-    ...(command === null
-      ? []
-      : [plain(`and ${numberText(total - changes.length)} more: ${command}`)]),
+    ...(command === null ? [] : [linesOf([rest])]),
   ]
 }

@@ -3,14 +3,18 @@
 import { numberText } from '../support/numbers.ts'
 import { QUESTION, answerOf } from './answer.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { ChangeKind, ReportHead } from './read-report.ts'
+import type { ReportHead } from './read-report.ts'
+import type { ChangeKind } from './rows.ts'
 import { momentText } from './window.ts'
 
-export function section(id: string, head: string, ...content: readonly Content[]): Html {
-  return html`<section id="${id}">
+export type Section = ReturnType<typeof section>
+
+export function section(id: string, head: string, ...content: readonly Content[]) {
+  const part = html`<section id="${id}">
     <h2>${head}</h2>
     ${content}
   </section>`
+  return Object.assign(part, { id, head })
 }
 
 /** A column of a table; the first one names the row. */
@@ -19,7 +23,6 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Content
   /** The sort value, if it differs from the text of the cell. */
   readonly value?: (row: Row) => string | number | null | undefined
-  /** The class of its cells. */
   readonly style?: string
 }
 
@@ -61,7 +64,6 @@ interface TableOptions<Row> {
   readonly style?: string
 }
 
-/** A table that the reader can sort. */
 export function dataTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -123,15 +125,9 @@ export function answerPart(head: Pick<ReportHead, 'year' | 'attrition'>): Html {
   </div>`
 }
 
-export interface Figure {
-  readonly kind?: ChangeKind
-  readonly label: string
-  readonly value: number
-  readonly aside?: string
-}
-
-/** Numbers in large letters. */
-export function figuresPart(figures: readonly Figure[]): Html {
+export function figuresPart(
+  figures: readonly { kind?: ChangeKind; label: string; value: number; aside?: string }[],
+): Html {
   return html`<dl class="figures">
     ${figures.map(
       ({ kind, label, value, aside }) =>

@@ -4,179 +4,21 @@ import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import type {
+  Attrition,
+  Burst,
+  Change,
+  Count,
+  CoverageRow,
+  Flow,
+  Freshness,
+  OrganizationChanges,
+  TrendMonth,
+  Week,
+  Year,
+} from './rows.ts'
 import type { ReportWindow } from './window.ts'
 
-export type ChangeKind = 'joined' | 'left' | 'rose'
-
-/** How many changes of a kind became known in the window; side roles and transfers are not among `changes`. */
-export interface Count {
-  readonly change: ChangeKind
-  readonly changes: number
-  /** In the time of equal length before it; null where that was not read for all organisations, or most were not seen yet. */
-  readonly changes_before: number | null
-  readonly executives: number
-  /** Those of main jobs. */
-  readonly transfers: number
-}
-
-export interface NamedOrganization {
-  readonly organization_id: string
-  readonly organization: string
-}
-
-export interface Change extends NamedOrganization {
-  readonly change: ChangeKind
-  readonly person_full_name: string | null
-  readonly person_network_url: string | null
-  readonly level: string
-  readonly is_executive: boolean
-  readonly title_before: string | null
-  readonly title_after: string | null
-  readonly from_organization: string | null
-  readonly to_organization: string | null
-  readonly changed_on: string
-  /** How well `changed_on` is known. */
-  readonly precision: 'day' | 'month' | 'year'
-  readonly was_announced: boolean
-  readonly known_on: string
-}
-
-export interface OrganizationChanges extends NamedOrganization {
-  readonly joined: number
-  readonly went: number
-  readonly net: number
-  readonly rose: number
-  /** People who came by a transfer, less those who went. */
-  readonly transfers: number
-  readonly executives_joined: number
-  readonly executives_left: number
-  /** How many organisations there are in all. */
-  readonly organizations: number
-}
-
-export interface Week {
-  readonly week_from_at: string
-  readonly joined: number
-  readonly went: number
-  readonly rose: number
-}
-
-export interface Flow {
-  readonly from_organization: string
-  readonly to_organization: string
-  readonly moves: number
-  readonly moves_in_window: number
-  readonly all_moves: number
-  readonly all_moves_in_window: number
-}
-
-/** Since when something was observed, and the last month. */
-export interface Observed {
-  /** First day of the last of the twelve months; null if nothing was observed. */
-  readonly month_on: string | null
-  /** When the first organisation began to be observed, or the month of its first change if `is_from_beginning`. */
-  readonly observed_since_on: string | null
-  /** Whether it was requested from the beginning: its `observed_from_on` is null. */
-  readonly is_from_beginning: boolean | null
-  /** When the first rate will exist, given 10 people then. */
-  readonly first_rate_on: string | null
-  /** People who were ever seen at one organisation, the most. */
-  readonly people_seen: number
-}
-
-/** The share that left in twelve months, with its range; all null where there is none. */
-interface Rate {
-  readonly rate: number | null
-  readonly rate_low: number | null
-  readonly rate_high: number | null
-  readonly grade: string | null
-  readonly rate_before: number | null
-}
-
-/** How many joined and left in twelve months and in the twelve before, and the share that left. */
-export interface Year extends Observed, Rate {
-  /** How many organisations of the scope were observed. */
-  readonly organizations: number
-  /** The number of months of `joined` and `went`: twelve, or fewer if most organisations were observed for less. */
-  readonly months: number | null
-  readonly joined: number
-  readonly went: number
-  /** In the twelve months before; null where not all organisations were asked for, or most were not observed, then. */
-  readonly joined_before: number | null
-  readonly went_before: number | null
-  /** How many organisations have a rate; the rates are of all of them together. */
-  readonly rated: number
-  /** How many of them had a rate a year before, theirs now, and, in `rate_before`, theirs then. */
-  readonly compared: number
-  readonly rate_compared: number | null
-}
-
-/** The leavers of an organisation, or of a function or level of all organisations, in the twelve months of a `Year`. */
-export interface Attrition {
-  readonly part: 'organization' | 'function' | 'level'
-  readonly organization_id: string | null
-  readonly name: string
-  readonly leavers: number
-  readonly headcount: number
-  readonly rate: number
-  readonly rate_low: number
-  readonly rate_high: number | null
-  readonly rate_before: number | null
-  /** How many more left than expected by the rate of the year before, or else by the overall rate. */
-  readonly more: number
-  /** Of an organisation alone. */
-  readonly grade: string | null
-  readonly rows_of_part: number
-}
-
-/** An organisation in a month. */
-export interface TrendMonth extends NamedOrganization, Observed, Rate {
-  readonly month_on: string
-  readonly headcount: number
-  /** How many of them were seen. */
-  readonly seen: number
-  readonly joined: number
-  readonly went: number
-  readonly doubts: string | null
-}
-
-/** A month with a layoff or a hiring burst. */
-export interface Burst extends NamedOrganization {
-  readonly change: 'joined' | 'left'
-  readonly month_start_on: string
-  readonly people: number
-  readonly expected: number
-  readonly score: number
-  /** How many there are in all. */
-  readonly bursts: number
-}
-
-/** Figures of all organisations, and one organisation that was not read for the whole window; null if there is none. */
-export interface CoverageRow {
-  readonly organizations: number
-  readonly whole: number
-  /** How many were read for all of the period before the window. */
-  readonly whole_before: number
-  /** How many of them the service had seen by then, or were asked for from a day on. */
-  readonly seen_before: number
-  readonly oldest_watermark_at: string | null
-  readonly newest_watermark_at: string | null
-  readonly organization_id: string | null
-  readonly organization: string | null
-  readonly covered_to_at: string | null
-}
-
-export interface Freshness {
-  readonly newest_detected_at: string | null
-  readonly newest_received_at: string | null
-  readonly events_received: number
-  readonly credits: number
-  readonly credits_ever: number
-  /** People under a profile, or an id of the organisation, that is not the one to keep. */
-  readonly people_duplicated: number
-}
-
-/** The summary of a report. */
 export interface ReportHead {
   readonly window: ReportWindow
   /** The organisations it is about, null for all; and unknown entries of the list, as written. */
@@ -197,7 +39,6 @@ export interface ReportData extends ReportHead {
   readonly flowsFrom: number
   readonly weeks: readonly Week[]
   readonly flows: readonly Flow[]
-  /** By organisation and month. */
   readonly trends: readonly TrendMonth[]
 }
 
@@ -207,7 +48,6 @@ export interface ListedOrganization {
   readonly value: string
 }
 
-/** The text shown without a comparison. */
 export const NOT_READ_BEFORE = 'the period before was not completely observed'
 
 /** How many rows each part has at most. */

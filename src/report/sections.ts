@@ -3,23 +3,40 @@
 import { countText, numberText } from '../support/numbers.ts'
 import { noRateYet, roleText } from './answer.ts'
 import { attritionChart, changesChart, flowsChart, headcountChart, weeksChart } from './charts.ts'
-import { credits, instant, percentText, rangeText, signed } from './format.ts'
-import { html, linkTarget, name, shown, type Content, type Html } from './html.ts'
-import { column, dataTable, figure, firstOf, section, type Column } from './parts.ts'
 import {
-  MOST,
-  type Attrition,
-  type Change,
-  type ChangeKind,
-  type NamedOrganization,
-  type OrganizationChanges,
-  type ReportData,
-  type TrendMonth,
-} from './read-report.ts'
+  credits,
+  html,
+  instant,
+  linkTarget,
+  name,
+  percentText,
+  rangeText,
+  shown,
+  signed,
+  type Content,
+  type Html,
+} from './html.ts'
+import { column, dataTable, figure, firstOf, section, type Column, type Section } from './parts.ts'
+import { MOST, type ReportData } from './read-report.ts'
+import type {
+  Attrition,
+  Change,
+  ChangeKind,
+  OfOrganization,
+  OrganizationChanges,
+  TrendMonth,
+} from './rows.ts'
 import { dayText, monthText, windowText } from './window.ts'
 
+/** All sections, those of people, which the filter of the page is about, below the others. */
+export function reportSections(data: ReportData) {
+  const rates = [attritionSection, trendsSection, weeksSection, burstsSection, flowsSection]
+  const below = [organizationsSection(data), ...peopleSections(data), coverageSection(data)]
+  return { above: rates.map((sectionOf) => sectionOf(data)), below }
+}
+
 /** Rates of organisations, and over all of them those of functions and levels. */
-export function attritionSection({ year, attrition }: ReportData): Html {
+function attritionSection({ year, attrition }: ReportData): Section {
   const of = (part: Attrition['part']) => attrition.filter((one) => one.part === part)
   const organizations = of('organization')
   if (year.rate === null || organizations.length === 0) {
@@ -84,7 +101,7 @@ export function multiples(groups: readonly (readonly TrendMonth[])[], newest: st
   </div>`
 }
 
-export function trendsSection({ trends, organizations, attrition, year }: ReportData): Html {
+function trendsSection({ trends, organizations, attrition, year }: ReportData): Section {
   const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
   const groups = [...new Set(order)]
     .map((id) => trends.filter((one) => one.organization_id === id))
@@ -140,7 +157,7 @@ function rate(months: readonly TrendMonth[], last: TrendMonth, most: number): Ht
     ${attritionChart(months, most)}`
 }
 
-export function weeksSection({ weeks, window }: ReportData): Html {
+function weeksSection({ weeks, window }: ReportData): Section {
   return section(
     'weeks',
     'Week by week',
@@ -172,7 +189,6 @@ function folded(table: Html): Html {
   </details>`
 }
 
-/** The columns for joiners, leavers and promotions. */
 const CHANGES: readonly Column<OrganizationChanges>[] = [
   figure('Joined', (one) => one.joined),
   figure('Left', (one) => one.went),
@@ -188,7 +204,7 @@ export function changesColumns<Row extends OrganizationChanges>(
   return rows.some(({ transfers }) => transfers !== 0) ? [...CHANGES, byTransfer] : CHANGES
 }
 
-export function organizationsSection({ organizations, scope }: ReportData): Html {
+function organizationsSection({ organizations, scope }: ReportData): Section {
   const all = organizations[0]?.organizations ?? 0
   const columns: readonly Column<OrganizationChanges>[] = [
     column('Organisation', (one) => name(one.organization, one.organization_id)),
@@ -209,11 +225,11 @@ export function organizationsSection({ organizations, scope }: ReportData): Html
   )
 }
 
-function organizationOf(one: NamedOrganization) {
+function organizationOf(one: OfOrganization) {
   return { id: one.organization_id, name: shown(one.organization) }
 }
 
-export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
+function flowsSection({ flows, flowsFrom, window }: ReportData): Section {
   const [first] = flows
   const since = windowText({ from: flowsFrom, to: window.to })
   if (first === undefined) {
@@ -244,7 +260,7 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
   )
 }
 
-export function burstsSection({ bursts }: ReportData): Html {
+function burstsSection({ bursts }: ReportData): Section {
   const table = () =>
     dataTable(
       bursts,
@@ -278,7 +294,7 @@ export function burstsSection({ bursts }: ReportData): Html {
   )
 }
 
-export function coverageSection({ coverage, freshness }: ReportData): Html {
+function coverageSection({ coverage, freshness }: ReportData): Section {
   const [first] = coverage
   const missing = coverage.filter((one) => one.organization_id !== null)
   const all = (first?.organizations ?? 0) - (first?.whole ?? 0)
@@ -347,14 +363,13 @@ const KINDS: readonly (readonly [kind: ChangeKind, head: string, where: string, 
   ['rose', 'Who was promoted', 'Where', 'No one was seen to be promoted.'],
 ]
 
-/** A section of people for each kind of change. */
 export function peopleSections({
   changes,
   counts,
   scope,
 }: Pick<ReportData, 'changes' | 'scope'> & {
   readonly counts: readonly { readonly change: ChangeKind; readonly changes: number }[]
-}): Html[] {
+}): Section[] {
   return KINDS.map(([kind, head, where, none]) => {
     const own = changes.filter(({ change }) => change === kind)
     const all = counts.find(({ change }) => change === kind)?.changes ?? own.length

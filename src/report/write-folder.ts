@@ -15,9 +15,16 @@ import { ConfigError, onDisk } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { countText, numberText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { htmlDocument, isPage } from './document.ts'
-import { percentText, signed } from './format.ts'
-import { html, name, shown, type Content } from './html.ts'
+import {
+  html,
+  htmlDocument,
+  isPage,
+  name,
+  percentText,
+  shown,
+  signed,
+  type Content,
+} from './html.ts'
 import {
   answerPart,
   column,
@@ -28,13 +35,8 @@ import {
   section,
   type Column,
 } from './parts.ts'
-import {
-  readByOrganization,
-  type Change,
-  type OrganizationChanges,
-  type ReportHead,
-  type TrendMonth,
-} from './read-report.ts'
+import { readByOrganization, type ReportHead } from './read-report.ts'
+import type { Change, OrganizationChanges, TrendMonth } from './rows.ts'
 import { changesColumns, multiples, peopleSections } from './sections.ts'
 import { windowText } from './window.ts'
 import type { ReportRequest } from './write-report.ts'
@@ -124,7 +126,6 @@ function refuseForeignFolder(path: string): void {
 const INDEX_TITLE = 'Job changes by organisation, '
 const PAGE_TITLE = 'Job changes of '
 
-/** An organisation in the index. */
 interface IndexLine extends OrganizationChanges {
   /** Relative to the index. */
   readonly address: string

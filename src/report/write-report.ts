@@ -3,27 +3,25 @@
 import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { htmlDocument, refuseForeignPage } from './document.ts'
-import { WORDS, transfersText } from './format.ts'
-import { html, shown, type Content, type Html } from './html.ts'
+import {
+  html,
+  htmlDocument,
+  refuseForeignPage,
+  transfersText,
+  WORDS,
+  type Content,
+  type Html,
+} from './html.ts'
+import { missingTexts, unknownTexts } from './digest.ts'
 import { answerPart, figuresPart, footer } from './parts.ts'
 import {
   NOT_READ_BEFORE,
   readReport,
-  type Count,
   type ListedOrganization,
   type ReportData,
 } from './read-report.ts'
-import {
-  attritionSection,
-  burstsSection,
-  coverageSection,
-  flowsSection,
-  organizationsSection,
-  peopleSections,
-  trendsSection,
-  weeksSection,
-} from './sections.ts'
+import type { Count } from './rows.ts'
+import { reportSections } from './sections.ts'
 import { windowText, type ReportWindow } from './window.ts'
 
 export interface ReportRequest {
@@ -51,10 +49,10 @@ export async function writeReport(
   return { data, bytes: page.length }
 }
 
-/** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function reportPage(data: ReportData, writtenAt: number): string {
   const window = windowText(data.window)
   const transfers = transfersText(data.counts)
+  const { above, below } = reportSections(data)
   const body = html`<a class="skip" href="#main">Skip to the content</a>
     <header>
       <h1>Job changes</h1>
@@ -62,14 +60,12 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       ${answerPart(data)} ${warnings(data)}
       <nav aria-label="Sections">
         <ul>
-          ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
+          ${[...above, ...below].map(({ id, head }) => html`<li><a href="#${id}">${head}</a></li>`)}
         </ul>
       </nav>
     </header>
     <main id="main">
-      ${figures(data)} ${transfers !== null && html`<p class="note">${transfers}.</p>`}
-      ${attritionSection(data)} ${trendsSection(data)} ${weeksSection(data)} ${burstsSection(data)}
-      ${flowsSection(data)}
+      ${figures(data)} ${transfers !== null && html`<p class="note">${transfers}.</p>`} ${above}
       <div class="filter" role="group" aria-label="Filter" hidden>
         <label
           >Organisation
@@ -79,7 +75,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
         ><label><input type="checkbox" /> Directors and above only</label
         ><output aria-live="polite"></output>
       </div>
-      ${organizationsSection(data)} ${peopleSections(data)} ${coverageSection(data)}
+      ${below}
     </main>
     ${footer(
       writtenAt,
@@ -91,21 +87,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
   return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
 }
 
-/** How its title begins. */
 const TITLE = 'Job changes, '
-
-const SECTIONS = [
-  ['attrition', 'Attrition'],
-  ['trends', 'Trends'],
-  ['weeks', 'Week by week'],
-  ['bursts', 'Bursts and layoffs'],
-  ['flows', 'Flows'],
-  ['organizations', 'Organisations'],
-  ['joined', 'Who joined'],
-  ['left', 'Who left'],
-  ['rose', 'Who was promoted'],
-  ['coverage', 'Freshness and cost'],
-] as const
 
 function scopeText({ scope, coverage }: ReportData): string {
   const [first] = coverage
@@ -115,26 +97,12 @@ function scopeText({ scope, coverage }: ReportData): string {
     : ` · ${countText(scope.listed - scope.unknown.length, 'organisation')} of a list`
 }
 
-function warnings({ scope, coverage }: ReportData): Content {
-  const [first] = coverage
-  const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
+function warnings(data: ReportData): Content {
   return [
-    missing > 0 &&
-      html`<p class="warning">
-        ${countText(missing, 'organisation')} of ${numberText(first?.organizations ?? 0)}
-        ${missing === 1 ? 'was' : 'were'} not fetched for the whole period, so changes may be
-        missing.
-        <a href="#coverage">Which</a>
-      </p>`,
-    scope !== null &&
-      scope.unknown.length > 0 &&
-      html`<p class="warning">
-        Nothing is known of ${countText(scope.unknown.length, 'organisation')} of the list:
-        ${scope.unknown
-          .slice(0, 10)
-          .map((one) => shown(one))
-          .join(', ')}${scope.unknown.length > 10 && ' …'}
-      </p>`,
+    ...missingTexts(data).map(
+      (text) => html`<p class="warning">${text}. <a href="#coverage">Which</a></p>`,
+    ),
+    ...unknownTexts(data).map((text) => html`<p class="warning">${text}</p>`),
   ]
 }
 

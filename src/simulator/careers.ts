@@ -34,7 +34,6 @@ export interface Change {
   readonly previousTitle: string | null
 }
 
-/** A person's role at an organisation. */
 export interface Post {
   readonly organization: number
   readonly title: string
@@ -44,7 +43,6 @@ export interface Post {
   readonly isInterim?: boolean
 }
 
-/** A post with its time. */
 export interface Role extends Post {
   /** Null if no event shows it. */
   readonly from: number | null
@@ -261,7 +259,6 @@ export class Career {
     return until
   }
 
-  /** Whether there is time for several changes at one employer. */
   #isCalm(at: number): boolean {
     const deal = this.#stage.deals.get(this.#main.organization)
     const isDealFar = deal === undefined || deal.at < at || deal.at > at + LONGEST_OVERLAP
@@ -328,7 +325,6 @@ export class Career {
 interface Executive {
   readonly person: MadeUpPerson
   readonly history: History
-  /** Their current role. */
   role: Role
 }
 

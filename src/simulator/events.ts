@@ -3,8 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { z } from 'zod'
+import { refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { plainly } from '../support/schema-words.ts'
+import { csvLine } from '../support/text.ts'
 
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -41,7 +43,6 @@ const eventSchema = z.looseObject({
   }),
 })
 
-/** One job-change event as the service sends it. */
 export type JobChangeEvent = z.output<typeof eventSchema>
 
 export type TrackedOrganization = JobChangeEvent['organization']
@@ -62,43 +63,51 @@ export interface EventSource {
   readonly events: readonly ServedEvent[]
 }
 
-/** Collects events in any order and turns them into an EventSource. */
-export class EventCollector {
-  readonly #organizations: TrackedOrganization[] = []
-  readonly #numbers = new Map<string, number>()
-  readonly #events: (ServedEvent & { readonly lagDays: number })[] = []
-
-  /** Adds an organisation, also one without events, and returns its position. A known id is not added again. */
-  addOrganization(organization: TrackedOrganization): number {
-    const { organization_id: id } = organization
-    const number = this.#numbers.get(id) ?? this.#organizations.length
-    if (number === this.#organizations.length) {
-      this.#numbers.set(id, number)
-      this.#organizations.push(organization)
-    }
+/**
+ * Events, given in any order, as something to serve: fewest days from change to detection first, then the latest detection,
+ * then as given, so that equal events never change places between two pages.
+ * @param organizations in their order, also those without events; others follow as events name them
+ */
+export function sourceOf(
+  events: Iterable<JobChangeEvent>,
+  organizations: Iterable<TrackedOrganization> = [],
+): EventSource {
+  const numbers = new Map<string, number>()
+  const known: TrackedOrganization[] = []
+  const numberOf = (organization: TrackedOrganization) => {
+    const number = numbers.get(organization.organization_id) ?? known.length
+    if (number === known.length) known.push(organization)
+    numbers.set(organization.organization_id, number)
     return number
   }
+  for (const organization of organizations) numberOf(organization)
+  const served = Array.from(events, (event) => ({
+    json: JSON.stringify(event),
+    type: event.event_type,
+    detectedAt: Date.parse(event.detected_at),
+    organization: numberOf(event.organization),
+    lagDays: event.detection_lag_days,
+  }))
+  served.sort((a, b) => a.lagDays - b.lagDays || b.detectedAt - a.detectedAt)
+  return { organizations: known, events: served }
+}
 
-  add(event: JobChangeEvent): void {
-    this.#events.push({
-      json: JSON.stringify(event),
-      type: event.event_type,
-      detectedAt: Date.parse(event.detected_at),
-      organization: this.addOrganization(event.organization),
-      lagDays: event.detection_lag_days,
-    })
+/**
+ * Writes the list of organisations that Jobtide reads, as CSV.
+ * @param mayReplace what else than the same list a file there may hold; absent: anything
+ * @throws ConfigError if it holds something else
+ */
+export function writeOrganizationsFile(
+  path: string,
+  organizations: readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[],
+  mayReplace?: (text: string) => boolean,
+): void {
+  const lines = organizations.map(({ organization_id: id, name }) => csvLine([id, name]))
+  const list = ['organization_id,name\n', ...lines].join('')
+  if (mayReplace !== undefined) {
+    refuseForeignFile(path, 'list of this world', (text) => text === list || mayReplace(text))
   }
-
-  /**
-   * Puts the events in order: fewest days from change to detection first, then the latest detection, then as added, so
-   * that equal events never change places between two pages.
-   */
-  finish(): EventSource {
-    const events = this.#events.toSorted(
-      (a, b) => a.lagDays - b.lagDays || b.detectedAt - a.detectedAt,
-    )
-    return { organizations: this.#organizations, events }
-  }
+  writeFileAtomic(path, list)
 }
 
 /**
@@ -106,17 +115,19 @@ export class EventCollector {
  * @throws ConfigError when the file cannot be read, or naming the first line that is not an event
  */
 export function readEventsFile(path: string): EventSource {
-  const collector = new EventCollector()
+  return sourceOf(eventsOf(path))
+}
+
+function* eventsOf(path: string): Generator<JobChangeEvent> {
   const bytes = bytesOf(path)
   // Not one text: it could be longer than a text can be.
   for (let at = 0, number = 1; at < bytes.length; number += 1) {
     const found = bytes.indexOf('\n', at)
     const end = found < 0 ? bytes.length : found
     const line = bytes.toString('utf8', at, end)
-    if (line.trim() !== '') collector.add(parseLine(line, `${path}, line ${number}`))
+    if (line.trim() !== '') yield parseLine(line, `${path}, line ${number}`)
     at = end + 1
   }
-  return collector.finish()
 }
 
 function bytesOf(path: string): Buffer {

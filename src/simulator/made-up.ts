@@ -16,8 +16,8 @@ import {
 } from './random.ts'
 
 type Language = 'en' | 'de' | 'fr' | 'es' | 'pt'
-
-type Ladder = readonly (readonly string[])[]
+type Titles = readonly string[]
+type Ladder = readonly Titles[]
 
 interface Country {
   readonly language: Language
@@ -34,27 +34,23 @@ interface LanguageWords {
   readonly masculine: string
   readonly family: string
   /** Second jobs held in addition to a main one. */
-  readonly side_titles: readonly string[]
+  readonly side_titles: Titles
   readonly ladders: readonly Ladder[]
 }
 
 /** The posts at the top that one person holds at a time. */
 export type Office = 'ceo' | 'cfo' | 'cto'
-
-interface ExecutiveWords {
-  readonly offices: Readonly<Record<Office, readonly string[]>>
-  /** The prefix of an office held until a successor comes. */
-  readonly interim: readonly string[]
-  readonly chair: readonly string[]
-  readonly board: readonly string[]
-  readonly contributor: readonly string[]
-}
+/** What may follow an office. */
+type Afterwards = 'chair' | 'board' | 'contributor'
 
 interface WorldWords {
   readonly countries: readonly Country[]
-  readonly organizations: { readonly beginnings: string; readonly trades: string }
-  readonly title_additions: readonly string[]
-  readonly executives: ExecutiveWords
+  readonly organizations: Readonly<Record<'beginnings' | 'trades', string>>
+  readonly title_additions: Titles
+  /** `interim`: the prefix of an office held until a successor comes. */
+  readonly executives: Readonly<Record<'interim' | Afterwards, Titles>> & {
+    readonly offices: Readonly<Record<Office, Titles>>
+  }
   readonly languages: Readonly<Record<Language, LanguageWords>>
 }
 
@@ -100,19 +96,15 @@ export function makeUpOrganizations(seed: number, count: number): MadeUpOrganiza
       slug = i > 5 ? `${slugFor(name)}-${i}` : slugFor(name)
     }
     slugs.add(slug)
-    const network_url = `https://network.example/company/${slug}`
-    return {
-      tracked: { organization_id, name, slug, network_url },
-      home,
-      size: Math.min(LARGEST, Math.max(SMALLEST, size)),
-    }
+    const tracked = trackedAs(organization_id, name, slug)
+    return { tracked, home, size: Math.min(LARGEST, Math.max(SMALLEST, size)) }
   })
 }
 
 /** The name of an organisation that was another one, or part of one, before. */
-export function makeUpSuccessor(
+function makeUpSuccessor(
   random: Random,
-  organization: MadeUpOrganization,
+  { tracked, ...organization }: MadeUpOrganization,
   { tracked: before, home }: MadeUpOrganization,
   kind: 'rename' | 'spin_off',
 ): MadeUpOrganization {
@@ -121,9 +113,12 @@ export function makeUpSuccessor(
   const name =
     kind === 'rename' ? `${beginning} ${trade} Group` : `${beginning} ${pick(random, others)}`
   // Another organisation can have the name already.
-  const slug = `${slugFor(name)}-${organization.tracked.organization_id.slice(-4)}`
-  const network_url = `https://network.example/company/${slug}`
-  return { ...organization, tracked: { ...organization.tracked, name, slug, network_url }, home }
+  const slug = `${slugFor(name)}-${tracked.organization_id.slice(-4)}`
+  return { ...organization, tracked: trackedAs(tracked.organization_id, name, slug), home }
+}
+
+function trackedAs(organization_id: string, name: string, slug: string) {
+  return { organization_id, name, slug, network_url: `https://network.example/company/${slug}` }
 }
 
 function makeUpName(random: Random, { legal_forms: forms }: Country): string {
@@ -180,7 +175,6 @@ export interface Rank {
 // Chosen: many begin in the middle of the ladder, few at the top.
 const RUNG_SHARES = [0.18, 0.32, 0.25, 0.12, 0.08, 0.04, 0.01]
 
-/** The first rank of a person. */
 export function firstRank(random: Random, person: MadeUpPerson): Rank {
   const rung = weightedPlace(random, RUNG_SHARES)
   return { ladder: pick(random, person.words.ladders), rung }
@@ -214,7 +208,7 @@ export function sideTitle(random: Random, person: MadeUpPerson): string {
 export function executiveTitle(
   random: Random,
   person: MadeUpPerson,
-  what: Office | 'chair' | 'board' | 'contributor',
+  what: Office | Afterwards,
 ): string {
   const { offices, ...others } = words.executives
   const titles = { ...offices, ...others }
@@ -225,7 +219,6 @@ export function interimTitle(random: Random, person: MadeUpPerson, office: Offic
   return `${pick(random, words.executives.interim)} ${executiveTitle(random, person, office)}`
 }
 
-/** The same person, with a second profile. */
 export function secondProfile(random: Random, person: MadeUpPerson): MadeUpPerson {
   const handle = `${slugFor(`${person.firstName} ${person.lastName}`)}-${hexId(random, 6)}`
   return { ...person, profileId: `per_${hexId(random, 20)}`, handle }
@@ -248,7 +241,6 @@ export interface Deal {
   readonly from: number
   readonly to: number
   readonly at: number
-  /** Share of the people who go along. */
   readonly share: number
 }
 

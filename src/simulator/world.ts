@@ -16,7 +16,7 @@ import {
   type History,
   type Change,
 } from './careers.ts'
-import { EventCollector, type EventSource, type JobChangeEvent } from './events.ts'
+import { sourceOf, type EventSource, type JobChangeEvent } from './events.ts'
 import {
   closingOf,
   dealsOf,
@@ -40,7 +40,6 @@ import {
 
 export interface Sighting {
   readonly event: JobChangeEvent
-  /** Whether this is a correction of a change seen before. */
   readonly isCorrection: boolean
 }
 
@@ -173,12 +172,13 @@ const EVENTS_PER_ORGANIZATION = 100
 const HIRED_FROM_OUTSIDE = 0.4
 const HAS_SECOND_PROFILE = 0.005
 
-/** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
-  const collector = new EventCollector()
-  for (const { tracked } of organizationsOf(options)) collector.addOrganization(tracked)
-  for (const { event } of worldSightings(options)) collector.add(event)
-  return collector.finish()
+  const organizations = organizationsOf(options).map(({ tracked }) => tracked)
+  return sourceOf(eventsOf(options), organizations)
+}
+
+function* eventsOf(options: WorldOptions): Generator<JobChangeEvent> {
+  for (const { event } of worldSightings(options)) yield event
 }
 
 /** Every event of the world, seen already or not, in no particular order. */

@@ -29,7 +29,7 @@ function ask(name: string, given: LookupRequest, page = 1, service = usual) {
   const read = isRead
     ? endpoint.read(json, { request, page, itemsBefore: 25 * (page - 1), status })
     : status
-  return { status, json, read, price: endpoint.price(request), charged: facts?.credits_used ?? 0 }
+  return { status, json, read, price: endpoint.price(request), charged: facts.credits_used }
 }
 
 /** A valid answer. */

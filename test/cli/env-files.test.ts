@@ -1,8 +1,8 @@
+import { withEnvFiles } from '../../src/cli/context.ts'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { withEnvFiles } from '../../src/cli/env-files.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 

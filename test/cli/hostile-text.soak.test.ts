@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { describe, expect, it } from 'vitest'
-import { EventCollector, type EventSource } from '../../src/simulator/events.ts'
+import { sourceOf, type EventSource } from '../../src/simulator/events.ts'
 import { DAY } from '../../src/support/units.ts'
 import { HOSTILE, HOSTILE_ID, obeyedIn } from '../helpers/hostile-text.ts'
 import { done, openSite, pipelineText, type Site } from '../helpers/run-cli.ts'
@@ -16,13 +16,12 @@ const PERSON = `p${HOSTILE_ID}`
 const ORGANIZATION = 'o1'
 
 function hostileWorld(events = 3): EventSource {
-  const collector = new EventCollector()
   const name = HOSTILE
   const now = Date.now()
-  for (let n = 0; n < events; n += 1) {
+  const made = Array.from({ length: events }, (_, n) => {
     const at = new Date(now - (n + 2) * DAY).toISOString()
-    collector.add({
-      event_type: n % 2 === 0 ? 'joined' : 'title_change',
+    return {
+      event_type: n % 2 === 0 ? ('joined' as const) : ('title_change' as const),
       detected_at: at,
       changed_at: at,
       detection_lag_days: 0,
@@ -39,9 +38,9 @@ function hostileWorld(events = 3): EventSource {
       },
       organization: { organization_id: ORGANIZATION, name, slug: name, network_url: name },
       [`field${name}`]: name,
-    })
-  }
-  return collector.finish()
+    }
+  })
+  return sourceOf(made)
 }
 
 type How = 'terminal' | 'pipe' | 'json'

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { metricsOf } from '../../src/cli/metrics.ts'
+import { metricsText, prometheusText } from '../../src/cli/metrics.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
-import { prometheusText, type Metric } from '../../src/observe/metrics.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { HOUR } from '../../src/support/units.ts'
 import { parsePrometheus } from '../helpers/prometheus.ts'
@@ -21,7 +20,7 @@ function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | nu
     warehouse: join(root, 'jobtide.duckdb'),
   }
   const attempts = new Map(exitCode === null ? [] : [['nightly', { exitCode, at: NOON }]])
-  const found = parsePrometheus(prometheusText(metricsOf(freshness, directory, attempts)))
+  const found = parsePrometheus(metricsText(freshness, directory, attempts))
   return (name: string) => found.get(`jobtide_${name}`)?.samples.get('{pipeline="nightly"}')
 }
 
@@ -49,15 +48,14 @@ describe('metrics', () => {
 
   it('are valid whatever a name contains; the parser of these tests refuses 8 invalid texts', () => {
     const odd = 'a"b\\c\nd{},= é'
-    const metric: Metric = {
-      name: 'pages',
-      kind: 'counter',
-      help: 'A\\b\nc.',
-      samples: [{ labels: { pipeline: odd, stage: '' }, value: 1.5 }],
-    }
-    const good = prometheusText([metric, { ...metric, name: 'none', samples: [] }])
+    const good = prometheusText([
+      [
+        { pipeline: odd, stage: '' },
+        { pages: 1.5, credits: null },
+      ],
+    ])
     expect(good).toBe(
-      '# HELP jobtide_pages_total A\\\\b\\nc.\n# TYPE jobtide_pages_total counter\n' +
+      '# HELP jobtide_pages_total Pages with events.\n# TYPE jobtide_pages_total counter\n' +
         'jobtide_pages_total{pipeline="a\\"b\\\\c\\nd{},= é",stage=""} 1.5\n',
     )
     const [read] = parsePrometheus(good).values()

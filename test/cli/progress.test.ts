@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Output } from '../../src/cli/output.ts'
 import {
   progressDisplay,
   type CommandProgress,
+  type Output,
   type ProgressDisplay,
-} from '../../src/cli/progress.ts'
+} from '../../src/cli/output.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import { redraws } from '../../src/config.ts'
 import { realClock } from '../../src/support/clock.ts'

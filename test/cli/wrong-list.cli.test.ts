@@ -3,7 +3,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { worldAround } from '../../src/cli/simulate-command.ts'
+import { worldAround } from '../../src/cli/simulator-commands.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'

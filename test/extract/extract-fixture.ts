@@ -15,7 +15,7 @@ import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import { pausedUntil } from '../../src/journal/pauses.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
-import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
+import { sourceOf, type EventSource, type JobChangeEvent } from '../../src/simulator/events.ts'
 import { SimulatedService, type ServiceOptions } from '../../src/simulator/simulator.ts'
 import { createJsonLog } from '../../src/support/json-log.ts'
 import { createScrubber, silentLogger } from '../../src/support/logger.ts'
@@ -24,7 +24,7 @@ import { companySlug } from '../../src/support/text.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import { aBatch, aStart } from '../journal/journal-fixture.ts'
-import { NOW, eventsIn, sourceOf } from '../simulator/simulator-fixture.ts'
+import { NOW, eventsIn } from '../simulator/simulator-fixture.ts'
 
 /** A batch over everything, of these organisations. */
 export function batchOf(
@@ -201,7 +201,7 @@ export function simulated(
       none: 'a company of the request is not tracked',
     }
     const said = text.toString().replace(NOT_TRACKED, words[unknownNames])
-    return { takesMs, status, headers, text: said, charge: facts?.credits_used ?? 0 }
+    return { takesMs, status, headers, text: said, charge: facts.credits_used }
   }, clock)
   return { ...service, endpoint }
 }

@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
+import { sourceOf } from '../../src/simulator/events.ts'
 import { createWorld } from '../../src/simulator/world.ts'
 import { DAY, MINUTE, SECOND } from '../../src/support/units.ts'
-import { NOW, anEvent, manyEvents, sourceOf } from '../simulator/simulator-fixture.ts'
+import { NOW, anEvent, manyEvents } from '../simulator/simulator-fixture.ts'
 import {
   aRun,
   aService,

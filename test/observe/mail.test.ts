@@ -1,7 +1,7 @@
+import { noticeOf, plainText, sentFrom, slackBody } from '../../src/observe/messages.ts'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mailServer, sendMail, type MailServer } from '../../src/observe/mail.ts'
-import { noticeOf, plainText, sentFrom, slackBody } from '../../src/observe/notice.ts'
 import { selfSignedCertificate } from '../helpers/certificate.ts'
 import { startMailServer } from '../helpers/smtp.ts'
 

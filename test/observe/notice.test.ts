@@ -1,7 +1,7 @@
 /** How Slack renders foreign text. */
 
+import { slackBody } from '../../src/observe/messages.ts'
 import { describe, expect, it } from 'vitest'
-import { slackBody } from '../../src/observe/notice.ts'
 
 interface Body {
   readonly text: string

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { answerOf } from '../../src/report/answer.ts'
-import type { Attrition, Year } from '../../src/report/read-report.ts'
+import type { Attrition, Year } from '../../src/report/rows.ts'
 
 const year: Year = {
   organizations: 12,

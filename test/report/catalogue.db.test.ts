@@ -6,7 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
-import { cataloguePage, type ShownTable } from '../../src/report/catalogue-page.ts'
+import { cataloguePage } from '../../src/cli/models-command.ts'
+import type { CatalogueTable } from '../../src/model/catalogue.ts'
 import { callCli, done } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -59,7 +60,7 @@ it('replaces its own page, but neither another file nor Jobtide’s own', async 
 
 it('shows any name, type or description as text', () => {
   const hostile = '</script><img src=x onerror="alert(1)">\'"&`<b>`'
-  const table: ShownTable = {
+  const table: CatalogueTable = {
     name: hostile,
     schema: hostile,
     grain: hostile,
@@ -68,8 +69,11 @@ it('shows any name, type or description as text', () => {
     reads: ['other'],
     readBy: [hostile],
     checks: [hostile],
-    rowsText: hostile,
-    sourceText: hostile,
+    kind: 'table',
+    isOwn: true,
+    file: hostile,
+    needs: [hostile],
+    rows: null,
     columns: [{ name: hostile, type: hostile, description: hostile }],
   }
   const text = cataloguePage([{ title: hostile, about: hostile, tables: [table] }], 0)

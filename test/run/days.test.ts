@@ -4,6 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest'
+import { DOCUMENTS } from '../../src/cli/documents.ts'
+import { reportDocument } from '../../src/cli/report.ts'
 import { runReport } from '../../src/cli/run-result.ts'
 import { readIntervals } from '../../src/journal/coverage.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
@@ -87,6 +89,8 @@ describe('a night on which all clocks are 30 days ahead', () => {
     expect(found.extract.clockTrouble).toMatchObject({
       wentBack: { from: NOW + 30 * DAY, to: NOW + 14 * DAY, voidAfter: NOW },
     })
+    const document: unknown = JSON.parse(JSON.stringify(reportDocument(runReport(found))))
+    expect(DOCUMENTS['run']?.safeParse(document).error).toBeUndefined()
     const facts = JSON.stringify(runReport(found).sections)
     expect(facts).toMatch(/coverage after 20\d\d-\S+ \S+ is void, and the next run reads it again/)
     expect(coverage()).toMatchObject([{ to: NOW }])

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { writeReport } from '../../src/report/write-report.ts'
-import { replaceOrganizationsFile } from '../../src/simulator/organizations-file.ts'
+import { writeOrganizationsFile } from '../../src/simulator/events.ts'
 import { parseOrganizations } from '../../src/plan/organizations.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -12,7 +12,7 @@ it('simulate replaces its own list and an unused one, and refuses anything else'
   const folder = temporaryFolder()
   const path = join(folder, 'organizations.csv')
   const write = (to = path) =>
-    replaceOrganizationsFile(to, [{ organization_id: 'org_a', name: 'A' }], (text) => text === 'x')
+    writeOrganizationsFile(to, [{ organization_id: 'org_a', name: 'A' }], (text) => text === 'x')
   for (const _ of [1, 2]) write()
   expect(parseOrganizations(readFileSync(path), 'list').organizations).toHaveLength(1)
   writeFileSync(path, 'x')

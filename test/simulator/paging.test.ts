@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EVENT_TYPES } from '../../src/simulator/events.ts'
+import { EVENT_TYPES, sourceOf } from '../../src/simulator/events.ts'
 import { jobChanges } from '../../src/simulator/endpoints/job-changes.ts'
 import { ServedWorld, WorldBehind } from '../../src/simulator/endpoints/world.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
@@ -10,7 +10,6 @@ import {
   NOW,
   peopleOf,
   simulate,
-  sourceOf,
   standingClock,
   type TestAnswer,
 } from './simulator-fixture.ts'

@@ -2,11 +2,7 @@
 
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
-import {
-  EventCollector,
-  type EventSource,
-  type JobChangeEvent,
-} from '../../src/simulator/events.ts'
+import { sourceOf, type EventSource, type JobChangeEvent } from '../../src/simulator/events.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -70,12 +66,6 @@ export function manyEvents(count: number, choices: EventChoices = {}): JobChange
   return Array.from({ length: count }, (_, i) =>
     anEvent({ ...choices, person: `per_${i + 1}`, lagDays: i }),
   )
-}
-
-export function sourceOf(events: readonly JobChangeEvent[]): EventSource {
-  const collector = new EventCollector()
-  for (const event of events) collector.add(event)
-  return collector.finish()
 }
 
 /** The events of a source or a found page, freshest first. */

@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import { EVENT_TYPES, type JobChangeEvent, type ServedEvent } from '../events.ts'
-import { BadRequest } from '../gate.ts'
-import { has, parametersOf, placeOf, type ServedEndpoint, type WorldBehind } from './world.ts'
+import { Refusal, has, placeOf, served, type WorldBehind } from './world.ts'
 
 const COMPANIES_MAX = 50
 // Credits for a page with at least one event; an empty page is free.
@@ -16,7 +15,7 @@ const names = z.preprocess(asArray, z.array(z.string().trim().min(1)).min(1).def
 const integer = (most: number) => z.int().min(1).max(most)
 const text = z.string().trim().min(3).optional()
 
-const schema = z.object({
+const parameters = {
   event_type: z.enum(EVENT_TYPES).optional(),
   organization_ids: names,
   company_urls: names,
@@ -30,15 +29,16 @@ const schema = z.object({
     .string()
     .regex(/^[a-z]{2}$/i, 'expected two letters')
     .optional(),
-})
+}
 
 /** A search with valid parameters; names are not resolved yet. */
-type SearchRequest = z.output<typeof schema>
+type SearchRequest = z.output<z.ZodObject<typeof parameters>>
 
-export const jobChanges: ServedEndpoint = {
-  path: '/api/v1/job-changes/search',
-  answer(request, { behind, nowMs }) {
-    const asked = parametersOf(schema, request)
+export const jobChanges = served(
+  'POST',
+  '/api/v1/job-changes/search',
+  parameters,
+  (asked, { behind, nowMs }) => {
     const { page, limit, event_type: type, days_ago: days } = asked
     const { source, placesOf } = behind
     const numbers = named(asked, behind)
@@ -67,13 +67,13 @@ export const jobChanges: ServedEndpoint = {
       ),
     }
   },
-}
+)
 
 /**
  * The positions of the organisations that a request names; undefined when it names none, which asks for all. An id that
  * is not tracked finds nothing. A slug that several organisations share names all of them and counts as one company; as none
  * when an id named one of them.
- * @throws BadRequest for a URL or slug that is not tracked, and for more than 50 companies
+ * @throws Refusal for a URL or slug that is not tracked, and for more than 50 companies
  */
 function named(
   { organization_ids, company_urls: urls }: SearchRequest,
@@ -87,13 +87,13 @@ function named(
   for (const url of urls) {
     const slug = companySlug(url)
     const found = slug === '' ? undefined : numbersBySlug.get(slug)
-    if (found === undefined) throw new BadRequest(`company_urls: company not tracked: ${url}`)
+    if (found === undefined) throw new Refusal(`company_urls: company not tracked: ${url}`)
     if (!found.some((number) => byId.has(number))) slugs.add(slug)
     for (const number of found) numbers.add(number)
   }
   const companies = ids.size + slugs.size
   if (companies <= COMPANIES_MAX) return numbers
-  throw new BadRequest(
+  throw new Refusal(
     `organization_ids and company_urls name ${companies} companies; at most ${COMPANIES_MAX} are allowed`,
   )
 }

@@ -3,17 +3,17 @@
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { DAY } from '../../support/units.ts'
-import { BadRequest } from '../gate.ts'
 import { mixSeeds, pick, seededRandom } from '../random.ts'
 import { jobChanges } from './job-changes.ts'
 import {
+  Refusal,
   has,
   notFound,
   pageOf,
-  parametersOf,
   placeOf,
   PLACES,
   searchAnswer,
+  served,
   type ServedEndpoint,
   type ServedOrganization,
   type ServedPerson,
@@ -22,7 +22,8 @@ import {
   type ServedWorld,
 } from './world.ts'
 
-/** The size ranges of companies. */
+const pageNumber = z.int().min(1).default(1)
+
 const SIZES = {
   B: [1, 10],
   C: [11, 50],
@@ -34,21 +35,19 @@ const SIZES = {
   I: [10_001, Number.POSITIVE_INFINITY],
 } as const
 
-const companySchema = z.looseObject({
-  keyword: z.string().optional(),
-  company_sizes: z.array(z.enum(Object.keys(SIZES) as (keyof typeof SIZES)[])).optional(),
-  has_jobs: z.boolean().optional(),
-  page: z.int().min(1).default(1),
-})
-
 // As in the documented example; the price list says 10.
 const COMPANIES_CREDITS = 5
 
-const companySearch: ServedEndpoint = {
-  path: '/api/v1/company/search',
-  answer(request, world) {
-    const asked = parametersOf(companySchema, request)
-    const { keyword, company_sizes: sizes, has_jobs: hiring, page } = asked
+const companySearch = served(
+  'POST',
+  '/api/v1/company/search',
+  {
+    keyword: z.string().optional(),
+    company_sizes: z.array(z.enum(Object.keys(SIZES) as (keyof typeof SIZES)[])).optional(),
+    has_jobs: z.boolean().optional(),
+    page: pageNumber,
+  },
+  ({ keyword, company_sizes: sizes, has_jobs: hiring, page }, world) => {
     const found = world.organizations().filter(({ tracked, people, number }) => {
       const isSize = sizes?.some((size) => SIZES[size][0] <= people && people <= SIZES[size][1])
       if (!has(tracked.name, keyword) || isSize === false) return false
@@ -61,13 +60,7 @@ const companySearch: ServedEndpoint = {
       return { status: 'ok', data: { current_page: page, total, total_pages, items: shown } }
     })
   },
-}
-
-const profileSchema = z.looseObject({
-  url: z.string().min(1),
-  company_insights: z.boolean().default(false),
-  get_funding_rounds: z.boolean().default(false),
-})
+)
 
 const PROFILE_CREDITS = 1
 const INSIGHTS_CREDITS = 10
@@ -78,11 +71,15 @@ const INDUSTRIES = ['Software Development', 'Banking', 'Retail', 'Machinery', 'B
 const TYPES = ['Privately Held', 'Public Company', 'Nonprofit']
 
 /** Its headcount follows the careers; everything else is derived from its position. */
-const companyProfile: ServedEndpoint = {
-  path: '/api/v1/company',
-  answer(request, world) {
-    const asked = parametersOf(profileSchema, request)
-    const { url, company_insights: insights, get_funding_rounds: funding } = asked
+const companyProfile = served(
+  'POST',
+  '/api/v1/company',
+  {
+    url: z.string().min(1),
+    company_insights: z.boolean().default(false),
+    get_funding_rounds: z.boolean().default(false),
+  },
+  ({ url, company_insights: insights, get_funding_rounds: funding }, world) => {
     const organization = world.organizationOf(url)
     if (organization === undefined) {
       const body = { error: `no company page at ${url}`, retryable: false }
@@ -99,7 +96,7 @@ const companyProfile: ServedEndpoint = {
     }
     return { items: 1, credits, organizationIds: [tracked.organization_id], body: { message } }
   },
-}
+)
 
 function profile(
   { number, tracked, people }: ServedOrganization,
@@ -147,19 +144,18 @@ function profile(
   }
 }
 
-const jobSchema = z.looseObject({
-  job_id: z.string().regex(/^\d+$/).optional(),
-  url: z.string().default(''),
-  include_hiring_team: z.boolean().default(false),
-})
-
 /** One opening: it is listed some weeks before a person joins, and closes then. */
-const jobDetails: ServedEndpoint = {
-  path: '/api/v1/jobs/detail',
-  answer(request, world) {
-    const { job_id, url, include_hiring_team: hasTeam } = parametersOf(jobSchema, request)
+const jobDetails = served(
+  'POST',
+  '/api/v1/jobs/detail',
+  {
+    job_id: z.string().regex(/^\d+$/).optional(),
+    url: z.string().default(''),
+    include_hiring_team: z.boolean().default(false),
+  },
+  ({ job_id, url, include_hiring_team: hasTeam }, world) => {
     const id = job_id ?? /(?:\/jobs\/view\/(?:[^/?#]*-)?|currentJobId=)(\d+)/.exec(url)?.[1]
-    if (id === undefined) throw new BadRequest('send job_id, or a url with the id of a job')
+    if (id === undefined) throw new Refusal('send job_id, or a url with the id of a job')
     const posting = world.posting(id)
     if (posting === null) return notFound('the posting does not exist or was removed')
     const { organization, listedAt, closedAt, title } = posting
@@ -189,24 +185,20 @@ const jobDetails: ServedEndpoint = {
     const body = { success: true, message: 'ok', data, credit_addon: addon }
     return { items: 1, credits: 1 + addon, organizationIds: [tracked.organization_id], body }
   },
-}
+)
 
 function postingUrl(id: string): string {
   return `https://network.example/jobs/view/${id}`
 }
 
 const MOST_SUGGESTED = 10
-const SUGGESTED = new Set(['company', 'job_title', 'location', 'school', 'technology', 'function'])
+const SUGGESTED = ['company', 'job_title', 'location', 'school', 'technology', 'function']
 
-const suggest: ServedEndpoint = {
-  path: '/api/v1/people-search/suggest/',
-  method: 'GET',
-  answer({ rest, q }, world) {
-    const type = String(rest)
-    if (!SUGGESTED.has(type)) {
-      throw new BadRequest(`suggest_type: there are no suggestions of ${type}`)
-    }
-    if (typeof q !== 'string' || q === '') throw new BadRequest('q: what to suggest is missing')
+const suggest = served(
+  'GET',
+  '/api/v1/people-search/suggest/',
+  { rest: z.enum(SUGGESTED), q: z.string().min(1) },
+  ({ rest: type, q }, world) => {
     const isCompany = type === 'company'
     const labels = isCompany
       ? world.organizations().map(({ tracked, people }) => ({
@@ -221,14 +213,12 @@ const suggest: ServedEndpoint = {
     const body = { success: true, cached: false, results }
     return { items: results.length, credits: 1, body }
   },
-}
+)
 
 /** The filter values of a people search. The service's answer is undocumented, so the lists are made up. */
-const peopleFilters: ServedEndpoint = {
-  path: '/api/v1/people-search/filters',
-  method: 'GET',
-  answer: () => ({ items: 0, credits: 0, body: { success: true, filters: PEOPLE_FILTERS } }),
-}
+const peopleFilters = served('GET', '/api/v1/people-search/filters', {}, () => {
+  return { items: 0, credits: 0, body: { success: true, filters: PEOPLE_FILTERS } }
+})
 
 const PEOPLE_FILTERS = {
   seniority: ['CXO', 'Vice President', 'Director', 'Manager', 'Senior', 'Entry'],
@@ -249,22 +239,23 @@ const oneOf = <Value extends z.ZodType>(value: Value) =>
 const filter = <Value extends z.ZodType>(value: Value) =>
   z.union([z.array(oneOf(value)), oneOf(value).transform((one) => [one])]).default([])
 
-const peopleSchema = z.looseObject({
+const peopleParameters = {
   keywords: z.string().max(LONGEST_KEYWORDS).optional(),
   job_title: filter(z.string()),
   company_name: filter(z.string()),
   company_linkedin_urls: filter(z.string()),
   company_ids: filter(z.int()),
   changed_jobs: z.union([z.boolean(), z.literal('Changed Jobs')]).default(false),
-  page: z.int().min(1).default(1),
-})
-type Asked = z.output<typeof peopleSchema>
+  page: pageNumber,
+}
+type Asked = z.output<z.ZodObject<typeof peopleParameters>>
 type Filter = Asked['job_title']
 
-const peopleSearch: ServedEndpoint = {
-  path: '/api/v1/people-search/search',
-  answer(request, world) {
-    const asked = parametersOf(peopleSchema, request)
+const peopleSearch = served(
+  'POST',
+  '/api/v1/people-search/search',
+  peopleParameters,
+  (asked, world, request) => {
     const { page, company_linkedin_urls: all } = asked
     // Untracked company pages are not filters, and are named in the error.
     const isKnown = ({ value }: Filter[number]) => world.organizationOf(value) !== undefined
@@ -279,21 +270,18 @@ const peopleSearch: ServedEndpoint = {
       filter_errors: unknown,
     }))
   },
-}
+)
 
 function isFound(
-  { person, organization, title, since }: ServedPerson,
+  { person, organization: { tracked, number }, title, since }: ServedPerson,
   asked: Asked,
   nowMs: number,
 ): boolean {
-  const { tracked, number } = organization
   const slug = tracked.slug ?? ''
-  const isCompany =
-    passes(asked.company_name, (name) => has(tracked.name, name)) &&
-    passes(asked.company_linkedin_urls, (url) => url.endsWith(`/${slug}`) || url === slug)
   const ids = asked.company_ids.filter(({ exclude }) => !exclude)
   return (
-    isCompany &&
+    passes(asked.company_name, (name) => has(tracked.name, name)) &&
+    passes(asked.company_linkedin_urls, (url) => url.endsWith(`/${slug}`) || url === slug) &&
     (ids.length === 0 || ids.some(({ value }) => value === 1_000 + number)) &&
     passes(asked.job_title, (wanted) => has(title, wanted)) &&
     has(`${person.full_name ?? ''} ${title}`, asked.keywords) &&
@@ -338,19 +326,18 @@ const AGES = { 'past-24h': DAY, 'past-week': 7 * DAY, 'past-month': 30 * DAY } a
 const REPOSTS = 30
 const GONE = 'there is no such post'
 
-const ids = z.union([z.array(z.int()), z.string().transform((text) => text.split(',').map(Number))])
-const postsSchema = z.looseObject({
-  keyword: z.string().optional(),
-  date_posted: z.enum(Object.keys(AGES) as (keyof typeof AGES)[]).optional(),
-  mentions_organization: ids.optional(),
-  page: z.int().min(1).default(1),
-})
-
-const postSearch: ServedEndpoint = {
-  path: '/api/v1/post/search',
-  answer(request, world) {
-    const asked = parametersOf(postsSchema, request)
-    const { keyword, date_posted: age, mentions_organization: mentioned, page } = asked
+const postSearch = served(
+  'POST',
+  '/api/v1/post/search',
+  {
+    keyword: z.string().optional(),
+    date_posted: z.enum(Object.keys(AGES) as (keyof typeof AGES)[]).optional(),
+    mentions_organization: z
+      .union([z.array(z.int()), z.string().transform((text) => text.split(',').map(Number))])
+      .optional(),
+    page: pageNumber,
+  },
+  ({ keyword, date_posted: age, mentions_organization: mentioned, page }, world) => {
     const since = age === undefined ? Number.NEGATIVE_INFINITY : world.nowMs - AGES[age]
     const found = world
       .posts()
@@ -363,36 +350,28 @@ const postSearch: ServedEndpoint = {
       data: { count: items.length, total, items: items.map(item) },
     }))
   },
-}
+)
 
-const lookup = z.looseObject({
-  url: z.string().min(1),
-  page: z.union([z.int(), z.string().transform(Number)]).optional(),
-  cursor: z.union([z.int(), z.string().transform(Number)]).optional(),
+const postDetails = served('POST', '/api/v1/post', { url: z.string() }, ({ url }, world) => {
+  const post = postOf(url, world)
+  if (post === undefined) return notFound(GONE)
+  const { text, at } = post
+  const { like_count: num_likes, num_comments } = countsOf(post)
+  const social_count = { num_likes, num_comments, num_shares: REPOSTS }
+  const body = { text, posted_at: isoInstant(at), social_count, author: authorOf(post) }
+  return { body, credits: 1, items: 1 }
 })
 
-const postDetails: ServedEndpoint = {
-  path: '/api/v1/post',
-  answer(request, world) {
-    const post = postOf(request, world)
-    if (post === undefined) return notFound(GONE)
-    const { text, at } = post
-    const { like_count: num_likes, num_comments } = countsOf(post)
-    const social_count = { num_likes, num_comments, num_shares: REPOSTS }
-    const body = { text, posted_at: isoInstant(at), social_count, author: authorOf(post) }
-    return { body, credits: 1, items: 1 }
-  },
-}
+const place = z.union([z.int(), z.string().transform(Number)]).optional()
 
-const postReposts: ServedEndpoint = {
-  path: '/api/v1/post/reposts',
-  answer(request, world) {
-    const post = postOf(request, world)
-    if (post === undefined) return notFound(GONE)
-    const { page, cursor } = lookup.parse(request)
+const postReposts = served(
+  'POST',
+  '/api/v1/post/reposts',
+  { url: z.string(), page: place, cursor: place },
+  ({ url, page, cursor }, world) => {
+    if (postOf(url, world) === undefined) return notFound(GONE)
     const at = page ?? cursor ?? 1
-    const people = world.people().slice(0, REPOSTS)
-    const { items, total, pages } = pageOf(people, at)
+    const { items, total, pages } = pageOf(world.people().slice(0, REPOSTS), at)
     const reposts = items.map(({ person }) => ({
       actor: {
         name: person.full_name,
@@ -404,12 +383,11 @@ const postReposts: ServedEndpoint = {
     const body = { cursor: at < pages ? at + 1 : null, message: { reposts, total } }
     return { body, credits: REPOSTS_CREDITS, items: items.length }
   },
-}
+)
 
-function postOf(request: Readonly<Record<string, unknown>>, world: ServedWorld) {
-  const { url } = lookup.safeParse(request).data ?? {}
-  const id = /(?:activity|ugcPost)[-:](\d+)/.exec(url ?? '')?.[1]
-  if (id === undefined) throw new BadRequest('url must be the address of a post')
+function postOf(url: string, world: ServedWorld) {
+  const id = /(?:activity|ugcPost)[-:](\d+)/.exec(url)?.[1]
+  if (id === undefined) throw new Refusal('url must be the address of a post')
   return world.posts().find((post) => post.id === id)
 }
 
@@ -437,7 +415,6 @@ function countsOf({ text }: ServedPost) {
   return { like_count: text.length, num_comments: 3, total_reaction_count: text.length + 5 }
 }
 
-/** The endpoints that need nothing but the world. */
 export const SERVED: readonly ServedEndpoint[] = [
   jobChanges,
   companyProfile,

@@ -8,22 +8,19 @@ import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { isoInstant } from '../../support/clock.ts'
 import { HOUR } from '../../support/units.ts'
-import { BadRequest } from '../gate.ts'
 import { mixSeeds, seededRandom } from '../random.ts'
-import { parametersOf, type ServedEndpoint, type ServedPerson, type ServedWorld } from './world.ts'
+import { Refusal, served, type ServedPerson, type ServedWorld } from './world.ts'
 
-/** A delivery to be sent. */
 export interface SentDelivery {
   readonly url: string
   readonly body: string
-  /** HMAC-SHA-256 of the body, hex; null if the signal has no secret. */
-  readonly signature: string | null
+  readonly headers: Readonly<Record<string, string>>
 }
 
-/** The header that carries the signature; the service's own is not documented. */
-export const SIGNATURE_HEADER = 'x-webhook-signature'
+// The service's own is not documented.
+const SIGNATURE_HEADER = 'x-webhook-signature'
 
-const createSchema = z.looseObject({
+const parameters = {
   signal_type: z.literal('person_activity'),
   profile_urls: z.array(z.string().min(1)).min(1),
   activity_types: z.array(z.enum(['reactions', 'comments'])).default(['reactions', 'comments']),
@@ -33,11 +30,11 @@ const createSchema = z.looseObject({
   webhook_url: z.string().nullable().default(null),
   webhook_secret: z.string().nullable().default(null),
   additional_emails: z.array(z.string()).default([]),
-})
+}
 
 interface Signal {
   readonly id: string
-  readonly created: z.infer<typeof createSchema>
+  readonly created: z.output<z.ZodObject<typeof parameters>>
   /** By address: the time up to which activity is delivered; null before the baseline. */
   readonly profiles: Map<string, number | null>
 }
@@ -45,31 +42,27 @@ interface Signal {
 export class Signals {
   readonly #signals: Signal[] = []
 
-  readonly endpoint: ServedEndpoint = {
-    path: '/api/v1/signal/create',
-    answer: (request) => {
-      const asked = parametersOf(createSchema, request)
-      const signal = this.#signalFor(asked)
-      const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
-      for (const url of added) signal.profiles.set(url, null)
-      const { name, activity_types, webhook_url, additional_emails } = signal.created
-      const message = {
-        signal_id: signal.id,
-        signal_type: 'person_activity',
-        name,
-        status: 'active',
-        profile_urls: [...signal.profiles.keys()],
-        activity_types,
-        email_recipients: ['account@example.com', ...additional_emails],
-        webhook_url,
-      }
-      return { body: { message }, credits: added.length, items: added.length }
-    },
-  }
+  readonly endpoint = served('POST', '/api/v1/signal/create', parameters, (asked) => {
+    const signal = this.#signalFor(asked)
+    const added = asked.profile_urls.filter((url) => !signal.profiles.has(url))
+    for (const url of added) signal.profiles.set(url, null)
+    const { name, activity_types, webhook_url, additional_emails } = signal.created
+    const message = {
+      signal_id: signal.id,
+      signal_type: 'person_activity',
+      name,
+      status: 'active',
+      profile_urls: [...signal.profiles.keys()],
+      activity_types,
+      email_recipients: ['account@example.com', ...additional_emails],
+      webhook_url,
+    }
+    return { body: { message }, credits: added.length, items: added.length }
+  })
 
   #signalFor(asked: Signal['created']): Signal {
     const named = this.#signals.find(({ id }) => id === asked.signal_id)
-    if (asked.signal_id !== undefined && named === undefined) throw new BadRequest('no such signal')
+    if (asked.signal_id !== undefined && named === undefined) throw new Refusal('no such signal')
     const found = named ?? (asked.new_signal ? undefined : this.#signals[0])
     if (found !== undefined) return found
     const id = `sig-${this.#signals.length + 1}`
@@ -81,7 +74,8 @@ export class Signals {
   /** Runs each signal and returns its deliveries: a baseline for new people, and recent activity of the others. */
   run(world: ServedWorld): SentDelivery[] {
     if (this.#signals.length === 0) return []
-    const people = peopleByPage(world)
+    const pageOf = ({ network_url: page, profile_id: id }: ServedPerson['person']) => page ?? id
+    const people = new Map(world.people().map((one) => [pageOf(one.person), one]))
     return this.#signals.flatMap((signal) => {
       const { webhook_url: url, webhook_secret: secret, name } = signal.created
       const about = { user_email: 'account@example.com', signal_type: 'person_activity' }
@@ -101,9 +95,8 @@ export class Signals {
       ]
       return (url === null ? [] : bodies).map((event) => {
         const body = JSON.stringify(event)
-        const signature =
-          secret === null ? null : createHmac('sha256', secret).update(body).digest('hex')
-        return { url: url ?? '', body, signature }
+        const hmac = secret !== null && createHmac('sha256', secret).update(body).digest('hex')
+        return { url: url ?? '', body, headers: hmac ? { [SIGNATURE_HEADER]: hmac } : {} }
       })
     })
   }
@@ -114,22 +107,19 @@ function changesSince(
   world: ServedWorld,
   people: ReadonlyMap<string, ServedPerson>,
 ) {
-  const isWanted = ({ type }: Activity) =>
-    types.includes(type === 'reaction' ? 'reactions' : 'comments')
   return [...profiles]
     .flatMap(([url, since]) => {
       const person = people.get(url)
       if (person === undefined || since === null) return []
-      const found = activitiesOf(url, person, world)
-      return found.filter((one) => isWanted(one) && one.at > since && one.at <= world.nowMs)
+      return activitiesOf(url, person, world).filter(
+        ({ at, type }) =>
+          types.includes(type === 'reaction' ? 'reactions' : 'comments') &&
+          at > since &&
+          at <= world.nowMs,
+      )
     })
     .map(changeOf)
     .toSorted((a, b) => (a.detected_at < b.detected_at ? -1 : 1))
-}
-
-function peopleByPage(world: ServedWorld): Map<string, ServedPerson> {
-  const people = world.people()
-  return new Map(people.map((one) => [one.person.network_url ?? one.person.profile_id, one]))
 }
 
 const TYPES = ['reaction', 'comment', 'reply'] as const
@@ -150,9 +140,7 @@ function activitiesOf(url: string, person: ServedPerson, world: ServedWorld) {
     })
 }
 
-type Activity = ReturnType<typeof activitiesOf>[number]
-
-function changeOf({ url, person, post, type, at }: Activity) {
+function changeOf({ url, person, post, type, at }: ReturnType<typeof activitiesOf>[number]) {
   const about = `https://network.example/feed/update/urn:li:activity:${post.id}`
   const { name, network_url: page } = post.author.tracked
   const done =

@@ -1,34 +1,64 @@
 /** The data behind the endpoints other than job changes, derived from organisations and careers. */
 
-import type { z } from 'zod'
+import { z } from 'zod'
 import { sha256Hex } from '../../support/hash.ts'
 import { plainly } from '../../support/schema-words.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
 import type { EventSource, JobChangeEvent } from '../events.ts'
-import { BadRequest, type ServedAnswer } from '../gate.ts'
 import { logNormal, mixSeeds, seededRandom } from '../random.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
-/** An endpoint served by a file of this folder, from the same organisations and careers. */
-export interface ServedEndpoint {
-  /** Its path; one that ends with a slash takes the rest of the path as `rest`, and its query as members of the request. */
-  readonly path: string
-  readonly method?: 'GET'
-  /**
-   * Answers a request whose body is a JSON object.
-   * @throws BadRequest for a request that breaks a rule
-   */
-  answer(request: Request, world: ServedWorld): ServedAnswer
+/** Refuses a request for free. By default it breaks a rule: the message names the parameter and what was sent. */
+export class Refusal extends Error {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(message: string, status = 400, headers: Refusal['headers'] = {}) {
+    super(message)
+    this.status = status
+    this.headers = headers
+  }
 }
 
-/** The parameters of a request. @throws BadRequest naming the first one that breaks a rule */
-export function parametersOf<T>(schema: z.ZodType<T>, request: Request): T {
-  const asked = schema.safeParse(request, { error: plainly })
-  if (asked.success) return asked.data
-  const [issue] = asked.error.issues
-  throw new BadRequest(`${issue?.path.join('.')}: ${issue?.message}`)
+export interface ServedAnswer {
+  readonly status?: number
+  /** The JSON, without `credit_used`; or its text, which has it. */
+  readonly body: Readonly<Record<string, unknown>> | string
+  readonly credits: number
+  /** Events or other items in it. */
+  readonly items: number
+  /** The organisations that it is about, for faults that hit one. */
+  readonly organizationIds?: readonly string[]
+}
+
+export type ServedEndpoint = ReturnType<typeof served>
+
+/**
+ * An endpoint served by a file of this folder, from the same organisations and careers.
+ * @param path one that ends with a slash takes the rest of the path as `rest`
+ * @param method `GET` takes the query as parameters, `POST` a body that is a JSON object
+ * @param parameters others are allowed
+ * @param answer throws a Refusal for a request that breaks a rule
+ */
+export function served<T extends z.ZodRawShape>(
+  method: 'GET' | 'POST',
+  path: string,
+  parameters: T,
+  answer: (asked: z.output<z.ZodObject<T>>, world: ServedWorld, request: Request) => ServedAnswer,
+) {
+  const schema = z.object(parameters)
+  return {
+    method,
+    path,
+    answer(request: Request, world: ServedWorld): ServedAnswer {
+      const asked = schema.safeParse(request, { error: plainly })
+      if (asked.success) return answer(asked.data, world, request)
+      const [issue] = asked.error.issues
+      throw new Refusal(`${issue?.path.join('.')}: ${issue?.message}`)
+    },
+  }
 }
 
 /** The answer about a thing that is not there: 404, free. */
@@ -178,7 +208,6 @@ function inOrder(changes: readonly Change[]): Change[] {
   return changes.toSorted((a, b) => a.changedAt - b.changedAt)
 }
 
-/** The world at the time of a request. */
 export class ServedWorld {
   readonly behind: WorldBehind
   readonly nowMs: number
@@ -236,7 +265,6 @@ export class ServedWorld {
     }
   }
 
-  /** The people seen there. */
   people() {
     return this.behind
       .seatsAt(this.nowMs)

@@ -1,33 +1,127 @@
 /**
- * `demo`: runs everything on this machine in about ten seconds: a simulator of the service, a backfill of 14 months, a
- * simulated week, the nightly run, and an analyst's queries. Backfill and nightly run each build once and load the pages
- * requested before them; only the second publishes. Needs no account and no network.
+ * `simulate`: serves a simulator of the service on loopback until stopped. `demo`: runs everything on this machine in about
+ * ten seconds: a simulator, a backfill of 14 months, a simulated week, the nightly run, and an analyst's queries. Backfill
+ * and nightly run each build once and load the pages requested before them; only the second publishes.
  */
 
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createTransport } from '../api/transport.ts'
 import { commandName } from '../config.ts'
-import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import { chosenWindow } from '../report/window.ts'
 import type { RunCommand } from '../run/begin.ts'
+import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import { isExampleText } from '../run/folder.ts'
 import { readJob, type Overrides } from '../run/job.ts'
 import { LOCK_FOLDER, acquireLock } from '../run/lock.ts'
 import { runJob, type RunReport } from '../run/run.ts'
-import { chosenWindow } from '../report/window.ts'
+import { readEventsFile, writeOrganizationsFile } from '../simulator/events.ts'
+import type { Fault } from '../simulator/faults.ts'
 import { startSimulator } from '../simulator/simulator.ts'
-import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
+import { createWorld } from '../simulator/world.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
-import { ConfigError, asStorageError } from '../support/errors.ts'
+import { ConfigError, EXIT, messageOf, asStorageError, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { csvLine } from '../support/text.ts'
-import { DAY } from '../support/units.ts'
+import { DAY, SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { bytesText, durationText, facts, table, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
-import { worldAround } from './simulate-command.ts'
+
+export interface SimulateOptions {
+  readonly port: number
+  readonly key: string
+  readonly seed: number
+  readonly companies: number
+  readonly events?: string
+  readonly organizationsOut?: string
+  readonly rateLimit?: number
+  readonly faults?: string
+}
+
+// The made-up world reaches a month past today, so that an advanced clock still finds new events.
+const WORLD_PAST_MS = 400 * DAY
+const WORLD_AHEAD_MS = 31 * DAY
+const SIGNALS_EACH_MS = 5 * SECOND
+
+/**
+ * A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day.
+ * @param pastMs how far it reaches back
+ */
+export function worldAround(
+  now: number,
+  seed: number,
+  organizations: number,
+  pastMs = WORLD_PAST_MS,
+) {
+  const today = Math.floor(now / DAY) * DAY
+  const [startAt, endAt] = [today - pastMs, today + WORLD_AHEAD_MS]
+  return createWorld({ seed, organizations, startAt, endAt })
+}
+
+export async function simulateCommand(
+  context: Context,
+  options: SimulateOptions,
+): Promise<ExitCode> {
+  const { clock, output, stop } = context
+  const { port, key, seed, companies, events, rateLimit, faults, organizationsOut } = options
+  const simulator = await startSimulator({
+    source:
+      events === undefined ? worldAround(clock.now(), seed, companies) : readEventsFile(events),
+    clock,
+    port,
+    apiKeys: [key],
+    ...(rateLimit && { rateLimit: { requests: rateLimit, windowMs: SECOND } }),
+    ...(faults && { faults: readFaults(faults) }),
+  }).catch((error: unknown) => {
+    if (!(error instanceof ConfigError) || error.hint !== undefined) throw error
+    throw new ConfigError(error.message, {
+      hint: '--port 0 takes any free port. docs/simulator.md has an example of each fault.',
+      cause: error,
+    })
+  })
+  try {
+    const organizations = simulator.organizations()
+    if (organizationsOut !== undefined) {
+      writeOrganizationsFile(organizationsOut, organizations, isExampleText)
+    }
+    const { url } = simulator
+    output.report({
+      title: [
+        `serving ${countText(organizations.length, 'organisation')} at ${url} (stop with Ctrl-C)`,
+        `  export JOBTIDE_BASE_URL=${url} JOBTIDE_API_KEY=${key}`,
+        ...(organizationsOut ? [`  organisations written to ${organizationsOut}`] : []),
+      ],
+      values: { url, apiKey: key, organizations: organizations.length, pid: process.pid },
+    })
+    // The real service makes them hourly or daily, which is too long to wait here.
+    while (!stop.aborted) {
+      await simulator.runSignals()
+      await clock.sleep(SIGNALS_EACH_MS, stop).catch(() => undefined)
+    }
+    const { requests, charged_pages: pages, credits } = simulator.account()
+    output.note(
+      `served ${countText(requests, 'request')}: ${countText(pages, 'charged page')}, ${countText(credits, 'credit')}`,
+    )
+    return EXIT.done
+  } finally {
+    await simulator.close()
+  }
+}
+
+function readFaults(file: string): Fault[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Fault[]
+  } catch (error) {
+    throw new ConfigError(`--faults ${file}: ${messageOf(error)}`, {
+      hint: 'Expected a JSON array of faults. docs/simulator.md has an example of each.',
+      cause: error,
+    })
+  }
+}
 
 const SEED = 7
 const COMPANIES = 45
