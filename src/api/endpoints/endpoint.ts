@@ -113,8 +113,8 @@ interface Shape<Found> {
   /** Whether the documented envelope lacks the charge: one that is not sent counts as the price. */
   readonly isChargeUnsaid?: true
   /**
-   * The possible charge for "not found". An answer with another status than 200, or one that can be requested again, is
-   * free.
+   * The possible charge for "not found". An answer with another status than 200, or one that can be requested again,
+   * should be free.
    */
   readonly absent: PriceRange
   /** The error message for an answer that is neither. */
@@ -127,10 +127,10 @@ export function reading<Found>(
   answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,
 ): Endpoint['read'] {
   return (json, asked) => {
-    if (asked.status !== 200) return { ...NOT_THERE, creditsSent: 0, price: exactly(0) }
+    const sent: unknown = Object(json).credit_used
+    if (asked.status !== 200) return { ...NOT_THERE, creditsSent: sent, price: exactly(0) }
     const { data: noSuccess } = noSuccessSchema.safeParse(json)
     const found = noSuccess === undefined ? schema.safeParse(json) : undefined
-    const sent: unknown = Object(json).credit_used
     if (found?.success) {
       const answer = answerOf(found.data, asked)
       return { ...answer, creditsSent: isChargeUnsaid ? (sent ?? answer.price.most) : sent }
