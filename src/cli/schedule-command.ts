@@ -11,6 +11,7 @@ import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { findPipeline, pipelineFile } from '../run/pipeline-file.ts'
+import { takeScheduleTurn } from '../run/lock.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
 import { onAbort } from '../support/abort.ts'
 import { packageRoot } from '../support/assets.ts'
@@ -27,6 +28,8 @@ export interface ScheduleOptions {
   readonly healthPort?: number
   readonly logLevel?: LogLevel
 }
+
+const NO_TURN = { release: () => undefined }
 
 const CLI = join(packageRoot, 'dist', 'cli.js')
 
@@ -60,6 +63,7 @@ export async function scheduleCommand(
   const { healthPort } = options
   const server = healthPort === undefined ? null : await serveHealth(healthPort, pages)
   let told = ''
+  let isWaiting = false
   const unreadable = new Map<string, string | null>()
   try {
     if (server !== null) tell(context, 'health', `${server.url}/health`)
@@ -68,6 +72,18 @@ export async function scheduleCommand(
       logger,
       stop,
       look: lookAndTell,
+      takeTurn: async () => {
+        // Where the folder or the disk is at fault, the run says so.
+        const turn = await takeScheduleTurn(directory.root).catch(() => NO_TURN)
+        if (turn === null && !isWaiting)
+          tell(
+            context,
+            'waiting',
+            `another \`jobtide schedule\` runs a pipeline in ${directory.root}`,
+          )
+        isWaiting = turn === null
+        return turn
+      },
       run: async ({ name, argument }) => {
         tell(context, 'run_due', name)
         const { code, signal } = await runChild(context, argument, options)
