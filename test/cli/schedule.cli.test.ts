@@ -150,6 +150,23 @@ describe('schedule', () => {
     expect(stderr).not.toContain('has a schedule')
   })
 
+  it('prints with --json, when it starts, where its health is and when what is due', async () => {
+    const site = await openSite({ companies: 1, pipelineLines: ['schedule: "15 2 29 2 *"'] })
+    const args = ['schedule', site.pipeline, '--health-port', '0', '--json']
+    const schedule = site.start(args)
+    await until(() => schedule.stdout().endsWith('\n'), schedule.stderr)
+    const told = JSON.parse(schedule.stdout()) as Record<string, unknown>
+    expect(told).toEqual({
+      schema_version: 2,
+      pid: schedule.process.pid,
+      health_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/health$/) as string,
+      due: [{ pipeline: 'test', at: expect.stringMatching(/-02-29T02:15:00\.000Z$/) as string }],
+    })
+    expect((await fetch(String(told['health_url']))).status).toBe(503)
+    schedule.process.kill('SIGTERM')
+    expect((await schedule.ended).exitCode).toBe(0)
+  })
+
   it('refuses to start without a schedule', async () => {
     const site = await openSite({ companies: 1 })
     const { exitCode, stderr } = await site.call(['schedule'])

@@ -1,6 +1,6 @@
 /** `snapshots`, `verify` and `restore`: what they report about published snapshots. */
 
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
@@ -13,6 +13,7 @@ import { DAY } from '../../src/support/units.ts'
 import { START, idOf, manifestOf, publishManifest } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
 import { callCli } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
 const pipeline = 'nightly'
@@ -95,6 +96,30 @@ describe('snapshots', () => {
       message: `pipeline ${nowhere.named} has no snapshot destination`,
       hint: expect.stringContaining('or name a destination: a folder or s3://bucket/prefix'),
     })
+  })
+})
+
+describe('a place to read', () => {
+  it.each([
+    ['a missing folder', 'none', 'there is no folder '],
+    ['a file', 'file', ' is not a folder'],
+    ['a place below a file', 'file/below', 'there is no folder '],
+    ['another address', 'gs://bucket/prefix', 'gs://bucket/prefix'],
+    ['no address', 's3:', 's3:'],
+    ['no bucket', 's3://', 's3:// is not an S3 address'],
+    ['an empty folder', 'empty', 'was published to '],
+    ['a snapshot of one', `empty/snapshots/${idOf(1)}`, 'was published to '],
+  ])('%s is refused with exit 2 by every command that reads one', async (_, place, says) => {
+    const cwd = temporaryFolder()
+    writeFileSync(join(cwd, 'file'), '')
+    mkdirSync(join(cwd, 'empty'))
+    const isEmpty = place.startsWith('empty')
+    const commands = ['verify', 'restore', ...(isEmpty ? [] : ['snapshots', 'restore-journal'])]
+    for (const command of commands) {
+      const { exitCode, stderr } = await callCli([command, place], { cwd })
+      expect([exitCode, stderr], command).toEqual([2, expect.stringContaining(says)])
+      expect(existsSync(join(cwd, 'data', 'jobtide.duckdb'))).toBe(false)
+    }
   })
 })
 
