@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { plainlyOfOthers } from '../support/schema-words.ts'
 import { onOneLine } from '../support/text.ts'
-import { KIB } from '../support/units.ts'
+import { DAY, KIB, SECOND } from '../support/units.ts'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
 const pageSchema = z.looseObject({
@@ -44,7 +44,7 @@ const instantSchema = z.string().transform((text, context) => {
 export function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
-  const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
+  const at = ISO_8601.test(text) ? parsed(hasZone || isDate ? text : `${text}Z`) : Number.NaN
   if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
   }
@@ -53,6 +53,14 @@ export function instantOf(text: string): number | string {
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
   }
   return at
+}
+
+// Clocks count no leap second of ISO 8601: 23:59:60 in UTC is the first second of the next day, as in PostgreSQL.
+function parsed(text: string): number {
+  const at = Date.parse(text)
+  if (!Number.isNaN(at) || text.slice(16, 19) !== ':60') return at
+  const next = Date.parse(`${text.slice(0, 17)}59${text.slice(19)}`) + SECOND
+  return Math.abs(next % DAY) < SECOND ? next : Number.NaN
 }
 
 // Date.parse reads 30 February as 2 March.
