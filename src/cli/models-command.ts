@@ -1,6 +1,5 @@
 /** `models`: lists the tables for analysts with grain, rows, sources and columns. */
 
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   GROUPS,
@@ -13,7 +12,7 @@ import { configFiles } from '../model/computed-models.ts'
 import { CATALOGUE_TITLE, cataloguePage } from '../report/catalogue-page.ts'
 import { refuseForeignPage } from '../report/document.ts'
 import { refuseOwnPlace } from '../run/data-directory.ts'
-import { writeFileAtomic } from '../support/atomic-file.ts'
+import { isThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
@@ -34,8 +33,8 @@ export async function modelsCommand(
     })
   }
   const read = (warehouse: Warehouse) => readCatalogue(warehouse, context.ownFolder)
-  const isThere = existsSync(directory.warehouse)
-  const tables = await (isThere
+  const isBuilt = isThere(directory.warehouse)
+  const tables = await (isBuilt
     ? whileReading(context, read)
     : withWarehouse({ path: IN_MEMORY, mode: 'write' }, read))
   const one = table === undefined ? null : tableNamed(tables, table)
@@ -43,7 +42,7 @@ export async function modelsCommand(
   // Intermediate models are shown only by name.
   const shown = one === null ? LISTED.flatMap(([group]) => inGroup(tables, group)) : [one]
   const values = { dataDir: directory.root, page: written, tables: shown }
-  if (!isThere)
+  if (!isBuilt)
     output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   if (written !== null) return { title: `${written.path} (${bytesText(written.bytes)})`, values }
   if (one !== null) return { ...fullReport(one), values }

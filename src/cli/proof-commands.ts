@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../journal/journal.ts'
@@ -31,6 +31,7 @@ import { knownBackups } from '../run/backup/backup-target.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
+import { isThere } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, errorDocument, systemCode } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
@@ -305,9 +306,9 @@ export async function snapshotsCommand(
 ): Promise<Report> {
   const { to } = destinationOf(context, pipeline, { snapshotTo: destination })
   // That of a pipeline is made by its first publish.
-  const isThere = !isFolderAddress(to) || existsSync(to)
-  if (destination !== undefined || isThere) refuseAbsent(to)
-  const store = isThere ? await openStore(to, storeOptionsFor(context, to, { pipeline })) : null
+  const isMade = !isFolderAddress(to) || isThere(to)
+  if (destination !== undefined || isMade) refuseAbsent(to)
+  const store = isMade ? await openStore(to, storeOptionsFor(context, to, { pipeline })) : null
   const currentId = (store && (await readCurrent(store)))?.pointer.snapshot_id ?? null
   const all = store === null ? [] : await listSnapshots(store)
   const never = currentId === null ? new Set() : neverPublished(all, currentId)

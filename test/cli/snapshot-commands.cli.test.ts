@@ -1,6 +1,7 @@
 /** `snapshots`, `verify` and `restore`: what they report about published snapshots. */
 
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
@@ -12,7 +13,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { START, idOf, manifestOf, publishManifest } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
-import { callCli } from '../helpers/run-cli.ts'
+import { CLI, callCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
@@ -122,6 +123,35 @@ describe('a place to read', () => {
     }
   })
 })
+
+describe.skipIf(process.getuid?.() !== 0)(
+  'a data directory of another account (skipped unless root)',
+  () => {
+    it.each(['models', 'snapshots', 'query', 'credits'])(
+      'ends %s with exit 9, and is not shown as empty',
+      (command) => {
+        const cwd = temporaryFolder()
+        chmodSync(cwd, 0o755)
+        mkdirSync(join(cwd, 'data', 'snapshots'), { recursive: true })
+        writeFileSync(join(cwd, 'data', 'jobtide.duckdb'), '')
+        chmodSync(join(cwd, 'data'), 0o700)
+        const given = command === 'query' ? [command, 'select 1'] : [command]
+        const how = {
+          cwd,
+          uid: 65_534,
+          encoding: 'utf8' as const,
+          env: { PATH: process.env['PATH'] },
+        }
+        const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...given], how)
+        expect([status, stdout, stderr]).toEqual([
+          EXIT.storage,
+          '',
+          expect.stringContaining('permission denied (EACCES)'),
+        ])
+      },
+    )
+  },
+)
 
 describe('verify', () => {
   const verify = (url: string, site = ledgerSite(START)) =>
