@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { plainlyOfOthers } from '../support/schema-words.ts'
 import { onOneLine } from '../support/text.ts'
-import { KIB } from '../support/units.ts'
+import { DAY, KIB, SECOND } from '../support/units.ts'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
 const pageSchema = z.looseObject({
@@ -44,16 +44,27 @@ const instantSchema = z.string().transform((text, context) => {
 export function instantOf(text: string): number | string {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
-  const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
-  const day = text.slice(0, 10)
-  // Date.parse reads 30 February as 2 March.
-  const isMoved = () => new Date(Date.parse(day)).toISOString().slice(0, 10) !== day
-  if (Number.isNaN(at) || (Number(day.slice(8)) > 28 && isMoved()))
+  const at = ISO_8601.test(text) ? parsed(hasZone || isDate ? text : `${text}Z`) : Number.NaN
+  if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
+  }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
   if (at < EARLIEST_MS || at > LATEST_MS)
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
   return at
+}
+
+// Clocks count no leap second of ISO 8601: 23:59:60 in UTC is the first second of the next day, as in PostgreSQL.
+function parsed(text: string): number {
+  const at = Date.parse(text)
+  if (!Number.isNaN(at) || text.slice(16, 19) !== ':60') return at
+  const next = Date.parse(`${text.slice(0, 17)}59${text.slice(19)}`) + SECOND
+  return Math.abs(next % DAY) < SECOND ? next : Number.NaN
+}
+
+// Date.parse reads 30 February as 2 March.
+function isCalendarDay(day: string): boolean {
+  return Number(day.slice(8)) <= 28 || new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
 // A lone surrogate has no UTF-8 form and would become U+FFFD somewhere on its way, so it becomes that here. A leading
@@ -142,10 +153,9 @@ export function isFreeError(json: unknown): boolean {
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
-/** Whether an error says that it was charged. */
-export function namesCharge(body: Buffer): boolean {
-  const { credit_used: credits } = Object(parseJson(body)) as { readonly credit_used?: unknown }
-  return Number(credits) > 0
+/** The charge that an answer names, as sent: any JSON value; undefined if it names none. */
+export function chargeIn(body: Buffer): unknown {
+  return (Object(parseJson(body)) as { readonly credit_used?: unknown }).credit_used
 }
 
 // A refusal may name 50 companies by URL. Longer text is of no use.

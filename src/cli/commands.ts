@@ -5,7 +5,6 @@ import { refuseFile } from '../run/data-directory.ts'
 import type { CommonOptions, Start } from './context.ts'
 import {
   BUYING_OPTIONS,
-  COMMON_OPTIONS,
   ENGINE_OPTION,
   GUARD_OPTIONS,
   LOSS_OPTION,
@@ -14,6 +13,7 @@ import {
   PIPELINE,
   PIPELINE_OPTION,
   RUN_OPTIONS,
+  optionsOf,
   several,
   toOption,
   wholeNumber,
@@ -352,6 +352,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   completion: {
     about: 'print a script that completes commands and options in your shell',
     arguments: { '<shell>': 'bash or zsh; the first line of the script says how to use it' },
+    isScript: true,
     import: async () => (await import('./completion-command.ts')).completionOf(COMMANDS),
   },
 }
@@ -374,7 +375,7 @@ export function addCommands(program: Command, start: Start): void {
       const [about, standard] = [declaration].flat()
       command.argument(argument, about, standard)
     }
-    for (const [flags, declaration] of Object.entries({ ...declared.options, ...COMMON_OPTIONS }))
+    for (const [flags, declaration] of Object.entries(optionsOf(declared)))
       command.addOption(toOption(flags, declaration))
     command.action((...values: unknown[]) => {
       // Commander gives the arguments, then the options, then the command.

@@ -4,7 +4,7 @@ import { computedModels } from '../model/computed-models.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { readModelFiles } from '../warehouse/catalog.ts'
 import type { Context } from './context.ts'
-import { COMMON_OPTIONS, choicesOf, type Declaration } from './options.ts'
+import { choicesOf, optionsOf, type Declaration } from './options.ts'
 import { recipeNames } from './query-command.ts'
 
 type Commands = Readonly<Record<string, Declaration>>
@@ -27,13 +27,15 @@ const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`
 function wordsOf(argument: string, about: string, commands: Commands): readonly string[] {
   if (argument.includes('table'))
     return [...readModelFiles(), ...computedModels].map(({ name }) => name)
-  if (argument === '[command]') return Object.keys(commands)
+  if (argument === '[command]') {
+    return Object.keys(commands).filter((name) => commands[name]?.isScript !== true)
+  }
   return argument === '<what>' || argument === '<shell>' ? about.split(/, | or |;.*/) : []
 }
 
 function bashScript(commands: Commands, isZsh: boolean): string {
   const cases = Object.entries(commands).flatMap(([command, declared]) => {
-    const options = Object.entries({ ...declared.options, ...COMMON_OPTIONS, '--help': '' })
+    const options = Object.entries({ ...optionsOf(declared), '--help': '' })
     const named = options.map(([flags, one]) => {
       const values = flags === '--recipe <name>' ? recipeNames() : choicesOf(one)
       return [flags.split(' ')[0], values] as const

@@ -256,6 +256,8 @@ export type Bill = z.infer<typeof bill>
 export type OrganizationBill = z.infer<typeof organizationBill>
 export type ThisMonth = z.infer<typeof thisMonth>
 
+const dueAt = { pipeline: text, at: orNull(text) }
+
 /** The document of each command, where it ends with a result; in the order of `jobtide --help`. */
 export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   demo: withVersion({
@@ -268,7 +270,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   }),
   run: withVersion(run),
   backfill: withVersion(run),
-  schedule: withVersion({}), // It prints none on stdout; its log is on stderr.
+  schedule: withVersion({ pid: count, health_url: orNull(text), due: rows(dueAt) }), // At its start.
   plan: z.union([plan, collectionPlan, sample]),
   extract: withVersion(run),
   load: withVersion(load),
@@ -465,5 +467,4 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   simulate: withVersion({ ...fields(text, 'url api_key'), ...fields(count, 'organizations pid') }),
   listen: withVersion({ url: text, signed: flag, pid: count }),
   schema: anything,
-  completion: text, // A script, also with --json.
 }

@@ -1,6 +1,5 @@
 /** `models`: lists the tables for analysts with grain, rows, sources and columns. */
 
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   GROUPS,
@@ -13,7 +12,7 @@ import { configFiles } from '../model/computed-models.ts'
 import { html, htmlDocument, refuseForeignPage, type Content, type Html } from '../report/html.ts'
 import { momentText } from '../report/window.ts'
 import { refuseOwnPlace } from '../run/data-directory.ts'
-import { writeFileAtomic } from '../support/atomic-file.ts'
+import { isThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
@@ -34,15 +33,15 @@ export async function modelsCommand(
     })
   }
   const read = (warehouse: Warehouse) => readCatalogue(warehouse, context.ownFolder)
-  const isThere = existsSync(directory.warehouse)
-  const tables = await (isThere
+  const isBuilt = isThere(directory.warehouse)
+  const tables = await (isBuilt
     ? whileReading(context, read)
     : withWarehouse({ path: IN_MEMORY, mode: 'write' }, read))
   const one = table === undefined ? null : tableNamed(tables, table)
   const written = html === undefined ? null : writePage(context, tables, resolve(html))
   const shown = one === null ? LISTED.flatMap(({ schema }) => inGroup(tables, schema)) : [one]
   const values = { dataDir: directory.root, page: written, tables: shown }
-  if (!isThere)
+  if (!isBuilt)
     output.note(`there is no warehouse in ${directory.root} yet, so row counts are not known`)
   if (written !== null) return { title: `${written.path} (${bytesText(written.bytes)})`, values }
   if (one !== null) return { ...fullReport(one), values }

@@ -20,6 +20,8 @@ export interface Declaration {
   /** As commander writes them: `<required>`, `[optional]`, `[several...]`; description; default value. */
   readonly arguments?: Readonly<Record<string, string | readonly [about: string, standard: string]>>
   readonly options?: Options
+  /** It prints a script, also for programs. */
+  readonly isScript?: true
   /** The function, imported only for this command. It takes the context, the arguments and finally the options. */
   readonly import: () => Promise<(...given: never[]) => Promise<Result>>
 }
@@ -90,7 +92,7 @@ export const MAX_AGE_OPTION: Options = {
   ],
 }
 
-export const COMMON_OPTIONS: Options = {
+const COMMON_OPTIONS: Options = {
   '--json': 'print the result as one JSON document',
   '--no-color': 'no colours, even on a terminal',
   '--data-dir <folder>': 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)',
@@ -98,6 +100,12 @@ export const COMMON_OPTIONS: Options = {
     'JSON log lines on stderr instead of text (default: JOBTIDE_LOG, else text)',
     LOG_LEVELS,
   ],
+}
+
+/** All options of a command. */
+export function optionsOf({ options, isScript }: Declaration): Options {
+  const { '--json': json = '', ...common } = COMMON_OPTIONS
+  return { ...options, ...(isScript ? {} : { '--json': json }), ...common }
 }
 
 /** The engine that builds the models; its name is that of Overrides. */

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../journal/journal.ts'
@@ -24,16 +24,18 @@ import { proveSnapshot, refuseExisting, restoreSnapshot } from '../publish/resto
 import { neverPublished } from '../publish/retention.ts'
 import { withScratch, type Step } from '../publish/scratch.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
-import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
+import { absoluteAddress, isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { verifySnapshot, type Finding, type VerifyReport } from '../publish/verify.ts'
 import { proveBackup } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument } from '../support/errors.ts'
+import { isThere } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument, systemCode } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
+import { withoutCredentials } from '../support/text.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -127,11 +129,34 @@ async function proving<T>(
 ): Promise<T> {
   const { progress, stop: signal } = context
   const { destination, snapshotId } = splitSnapshotUrl(url)
+  refuseAbsent(destination)
   const store = await openStore(destination, storeOptionsFor(context, url, options))
   const onProgress = (step: Step) => progress.show({ stage: 'verify', ...step })
   return withTemporaryFolder((scratchFolder) =>
     prove({ store, snapshotId, scratchFolder, signal, onProgress }),
   )
+}
+
+/** @throws ConfigError for a place to read that is neither on S3 nor a folder that is there */
+export function refuseAbsent(place: string): void {
+  const address = absoluteAddress(place, '.')
+  const fault =
+    address === null
+      ? `${withoutCredentials(place)} is neither a folder nor s3://bucket/prefix`
+      : isFolderAddress(address)
+        ? faultOfFolder(address)
+        : null
+  if (fault !== null) throw new ConfigError(fault, { hint: 'Check the address.' })
+}
+
+function faultOfFolder(path: string): string | null {
+  try {
+    return statSync(path).isDirectory() ? null : `${path} is not a folder`
+  } catch (error) {
+    // Why one that is there cannot be read, the store says.
+    const isAbsent = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+    return isAbsent ? `there is no folder ${path}` : null
+  }
 }
 
 /** Options for opening a store; the pipeline is read only for a bucket. */
@@ -279,11 +304,9 @@ export async function snapshotsCommand(
 ): Promise<Report> {
   const { to } = destinationOf(context, pipeline, { snapshotTo: destination })
   // That of a pipeline is made by its first publish.
-  const isThere = !isFolderAddress(to) || existsSync(to)
-  if (destination !== undefined && !isThere) {
-    throw new ConfigError(`there is no folder ${to}`, { hint: 'Check the path.' })
-  }
-  const store = isThere ? await openStore(to, storeOptionsFor(context, to, { pipeline })) : null
+  const isMade = !isFolderAddress(to) || isThere(to)
+  if (destination !== undefined || isMade) refuseAbsent(to)
+  const store = isMade ? await openStore(to, storeOptionsFor(context, to, { pipeline })) : null
   const currentId = (store && (await readCurrent(store)))?.pointer.snapshot_id ?? null
   const all = store === null ? [] : await listSnapshots(store)
   const never = currentId === null ? new Set() : neverPublished(all, currentId)

@@ -10,10 +10,11 @@ import { createInterface } from 'node:readline'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { findPipeline, pipelineFile } from '../run/pipeline-file.ts'
+import { takeScheduleTurn } from '../run/lock.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
 import { onAbort } from '../support/abort.ts'
 import { packageRoot } from '../support/assets.ts'
-import { minuteText } from '../support/clock.ts'
+import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
@@ -27,6 +28,8 @@ export interface ScheduleOptions {
   readonly logLevel?: LogLevel
 }
 
+const NO_TURN = { release: () => undefined }
+
 const CLI = join(packageRoot, 'dist', 'cli.js')
 
 export async function scheduleCommand(
@@ -34,7 +37,7 @@ export async function scheduleCommand(
   named: readonly string[],
   options: ScheduleOptions,
 ): Promise<ExitCode> {
-  const { directory, clock, logger, stop } = context
+  const { directory, clock, logger, stop, output } = context
   // Identified by file: if one is missing, Jobtide's own pipeline of that name must not replace it.
   const files = named.map((name) => pipelineFile(name) ?? name)
   const maxAgeMs = options.maxAge ?? null
@@ -45,28 +48,37 @@ export async function scheduleCommand(
       await notifyUnreadable(context, files, error)
       throw error
     })
-  refuseNone(await lookAndTell(), named)
-  const pages = {
-    // Healthy as long as this process answers: a restart fixes no data problem.
-    '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
-    '/health': async () => healthOf(await look()),
-    '/metrics': async () => ({
-      status: 200,
-      type: PROMETHEUS_TYPE,
-      body: metricsText(await look(), directory, attempts),
-    }),
-  }
+  const first = await lookAndTell()
+  refuseNone(first, named)
   const { healthPort } = options
-  const server = healthPort === undefined ? null : await serveHealth(healthPort, pages)
+  const server =
+    healthPort === undefined
+      ? null
+      : await serveHealth(healthPort, pagesOf(look, directory, attempts))
   let told = ''
+  let isWaiting = false
   const unreadable = new Map<string, string | null>()
   try {
-    if (server !== null) tell(context, 'health', `${server.url}/health`)
+    const healthUrl = server && `${server.url}/health`
+    if (healthUrl !== null) tell(context, 'health', healthUrl)
+    if (output.json) output.report({ values: { pid: process.pid, healthUrl, due: dueOf(first) } })
     await keepSchedule({
       clock,
       logger,
       stop,
       look: lookAndTell,
+      takeTurn: async () => {
+        // Where the folder or the disk is at fault, the run says so.
+        const turn = await takeScheduleTurn(directory.root).catch(() => NO_TURN)
+        if (turn === null && !isWaiting)
+          tell(
+            context,
+            'waiting',
+            `another \`jobtide schedule\` runs a pipeline in ${directory.root}`,
+          )
+        isWaiting = turn === null
+        return turn
+      },
       run: async ({ name, argument }) => {
         tell(context, 'run_due', name)
         const { code, signal } = await runChild(context, argument, options)
@@ -93,6 +105,23 @@ export async function scheduleCommand(
     await server?.close()
   }
   return EXIT.done
+}
+
+function pagesOf(
+  look: () => Promise<Freshness>,
+  directory: Context['directory'],
+  attempts: ReadonlyMap<string, Attempt>,
+) {
+  return {
+    // Healthy as long as this process answers: a restart fixes no data problem.
+    '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
+    '/health': async () => healthOf(await look()),
+    '/metrics': async () => ({
+      status: 200,
+      type: PROMETHEUS_TYPE,
+      body: metricsText(await look(), directory, attempts),
+    }),
+  }
 }
 
 function refuseNone(freshness: Freshness, named: readonly string[]): void {
@@ -124,11 +153,18 @@ function healthOf(freshness: Freshness) {
   return toldAsJson(fresh ? 200 : 503, { fresh, at: new Date(nowMs), judgements })
 }
 
-function dueText(freshness: Freshness): string {
-  const due = scheduled(freshness).map(({ name, schedule }) => {
+function dueOf(freshness: Freshness) {
+  return scheduled(freshness).map(({ name: pipeline, schedule }) => {
     const at = schedule && nextDue(schedule, freshness.nowMs)
-    return `${name} at ${at === null ? 'no time' : `${minuteText(at)} UTC`}`
+    return { pipeline, at: at === null ? null : isoInstant(at) }
   })
+}
+
+function dueText(freshness: Freshness): string {
+  const due = dueOf(freshness).map(
+    ({ pipeline, at }) =>
+      `${pipeline} at ${at === null ? 'no time' : `${minuteText(Date.parse(at))} UTC`}`,
+  )
   return due.join(', ') || 'nothing'
 }
 

@@ -25,7 +25,7 @@ function schemaOf(command: string | undefined): object {
   }
   const document = Object.hasOwn(DOCUMENTS, command) ? DOCUMENTS[command] : undefined
   if (document === undefined) {
-    throw new ConfigError(`there is no command ${command}`, {
+    throw new ConfigError(`there is no command ${command} with --json`, {
       hint: `${didYouMean(command, Object.keys(DOCUMENTS))}Name one of: ${Object.keys(DOCUMENTS).join(', ')}`,
     })
   }

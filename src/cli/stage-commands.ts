@@ -21,7 +21,7 @@ import { ConfigError, LockedError } from '../support/errors.ts'
 import { countText } from '../support/numbers.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { destinationOf } from './proof-commands.ts'
+import { destinationOf, refuseAbsent } from './proof-commands.ts'
 import { bytesText, counted, facts, type Fact, type Report } from './report.ts'
 import {
   analystCopyFact,
@@ -173,6 +173,7 @@ export async function restoreJournalCommand(
 ): Promise<Report> {
   const { directory, clock, stop } = context
   const target = targetOf(context, place)
+  refuseAbsent(target.place)
   const request = { command: 'restore-journal', clock, stop, maxWaitMs: DEFAULT_MAX_WAIT_MS }
   const lock = await acquireLock(directory.root, request)
   try {

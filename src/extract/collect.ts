@@ -15,7 +15,7 @@ import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.
 import type { Answer } from '../api/transport.ts'
 import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/run-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
-import { chargeOf } from '../journal/spending.ts'
+import { chargeOf, chargeOfNothing } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
@@ -254,7 +254,8 @@ class Collection {
   ): Promise<AnswerReceived> {
     const { endpoint, writer, logger, run } = this.#options
     const { lookup, lastSha256 } = asked.history
-    const { credits, sent } = chargeOf(creditsSent, price)
+    const { credits, sent } =
+      price.most === 0 ? chargeOfNothing(creditsSent, asked.credits) : chargeOf(creditsSent, price)
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
     const record: AnswerReceived = {

@@ -8,9 +8,9 @@ import { UnavailableError } from '../api/errors.ts'
 import { WaitTooLongError, type Permit, type RequestOutcome } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import { isInDoubt, type Failure } from '../api/retry-policy.ts'
-import { errorMessage, namesCharge } from '../api/schemas.ts'
+import { chargeIn, errorMessage } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
-import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, chargeOfNothing } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
@@ -49,6 +49,11 @@ interface Paid {
 /** Reads and journals an answer of a known status, or returns why it is not usable. */
 export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
 
+interface Failed extends FailedAttempt {
+  /** The credits that it counts as. */
+  readonly credits: number
+}
+
 interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
   readonly permit: Permit
 }
@@ -85,7 +90,7 @@ export class RequestBuyer {
   async #tryOnce<T extends Paid>(
     request: PaidRequest & Pick<Attempt, 'attempts'>,
     read: ReadAnswer<T>,
-  ): Promise<T | FailedAttempt> {
+  ): Promise<T | Failed> {
     const { stop, abort } = this.#options
     for (;;) {
       const reservation = await this.#budget.reserve(stop)
@@ -100,8 +105,7 @@ export class RequestBuyer {
           charged = request.credits
           const result = await this.#ask(attempt, read)
           const isBought = 'credits_used' in result
-          if (isBought) charged = result.credits_used
-          else if (!isInDoubt(result.failure)) charged = 0
+          charged = isBought ? result.credits_used : result.credits
           outcome = isBought ? 'answered' : result.health
           return result
         } finally {
@@ -143,20 +147,19 @@ export class RequestBuyer {
     return attempt
   }
 
-  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | FailedAttempt> {
+  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | Failed> {
     const answer = await this.#send(attempt)
     if (!('body' in answer)) return this.#fail(attempt, answer, null)
     const { status, headers, body } = answer
     this.#learnPace(attempt, answer)
     if (status !== 200 && attempt.statuses?.includes(status) !== true) {
-      const said = { reason: errorMessage(body), isCharged: namesCharge(body) }
-      const failure: Failure = { kind: 'status', status, headers, ...said }
-      return this.#fail(attempt, failure, status)
+      const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
+      return this.#fail(attempt, failure, answer)
     }
     const kept = await read(answer, attempt)
     if ('credits_used' in kept) return kept
     const failure: Failure = kept.kind === 'not-a-page' ? { ...kept, headers } : kept
-    return this.#fail(attempt, failure, status)
+    return this.#fail(attempt, failure, answer)
   }
 
   async #send({ path, body }: Attempt): Promise<Answer | Failure> {
@@ -183,8 +186,14 @@ export class RequestBuyer {
 
   // Decides before anything is awaited, so that a pause holds from the moment when its order was read, even while it is
   // being recorded. One fsync puts the failure and the pause on the disk.
-  async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
+  async #fail(attempt: Attempt, seen: Failure, answer: Answer | null): Promise<Failed> {
     const { writer, pacer } = this.#options
+    const named =
+      answer === null ? 0 : chargeOfNothing(chargeIn(answer.body), attempt.credits).credits
+    const failure = seen.kind === 'status' && named > 0 ? { ...seen, isCharged: true } : seen
+    const inDoubt = isInDoubt(failure)
+    // A page that cannot be read may name anything as its price.
+    const credits = isInDoubt(seen) ? Math.max(named, attempt.credits) : named
     const failed = this.#retries.decide(failure, attempt)
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
@@ -197,11 +206,12 @@ export class RequestBuyer {
       ...this.#about(attempt),
       requested_at: attempt.requestedAt,
       at,
-      status,
+      status: answer && answer.status,
       error: wordsOf(failure),
-      in_doubt: isInDoubt(failure),
+      in_doubt: inDoubt,
+      ...(inDoubt && credits !== attempt.credits ? { credits_named: credits } : {}),
     })
-    return failed
+    return { ...failed, credits }
   }
 
   #about({ batchId, page, requestId, credits }: Attempt) {

@@ -237,6 +237,8 @@ export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
   readonly in_doubt: boolean
+  /** The credits that the answer says it cost; absent where it names none, so that the price counts. */
+  readonly credits_named?: number
 }
 
 /** A batch was read to its end: its organisations are covered for that time. Payload: JSON of its `BatchRecord`. */

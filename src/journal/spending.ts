@@ -51,6 +51,20 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
   return { credits: most, sent: text.slice(0, LONGEST_SENT) }
 }
 
+/**
+ * The credits that an answer without a result counts as. The price list says 0, so no charge is missed where none is
+ * named. One that is named counts, and as the price where it cannot be a charge.
+ * @param sent `credit_used` of the answer, any JSON value
+ * @param price the most that the request may cost
+ */
+export function chargeOfNothing(sent: unknown, price: number): PageCharge {
+  if (sent === undefined || sent === null) return { credits: 0, sent: null }
+  return chargeOf(
+    sent,
+    Number(sent) > 0 ? { least: 1, most: Math.max(1, price) } : { least: 0, most: 0 },
+  )
+}
+
 export type Counts = ReturnType<typeof noCounts>
 
 /** The cost and result of requests. Sums over records, so that any part of them can be subtracted again. */
@@ -94,7 +108,8 @@ export function costOf(record: JournalRecord): Cost | null {
   const price = ('price' in record ? record.price : undefined) ?? CREDITS_PER_PAGE
   const counts = { ...noCounts(), unanswered: -1, inDoubt: -price }
   if (record.kind === 'request_failed') {
-    return { run_id, sentAt, counts: record.in_doubt ? { ...counts, inDoubt: 0 } : counts }
+    const inDoubt = creditsInDoubt(record) - price
+    return { run_id, sentAt, counts: { ...counts, inDoubt } }
   }
   const { credits_used: charged } = record
   const isPage = record.kind === 'page_received'
@@ -102,6 +117,15 @@ export function costOf(record: JournalRecord): Cost | null {
   const pages = (isPage ? events : charged) > 0 ? 1 : 0
   const unexpected = isUnexpectedCharge(record) ? 1 : 0
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
+}
+
+/** The credits that a failed request counts as. */
+export function creditsInDoubt({
+  in_doubt: isInDoubt,
+  price,
+  credits_named,
+}: RequestFailed): number {
+  return isInDoubt ? (credits_named ?? price ?? CREDITS_PER_PAGE) : 0
 }
 
 /** Whether the price list does not name the charge for such an answer. */

@@ -2,7 +2,7 @@
 
 import { coveredBy, filtersText } from '../journal/coverage.ts'
 import { addedBatches, payloadOf } from '../journal/history.ts'
-import { CREDITS_PER_PAGE, isUnexpectedCharge } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, creditsInDoubt, isUnexpectedCharge } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type {
   AnswerReceived,
@@ -162,12 +162,13 @@ export class Chunk {
     // The outcome of a request replaces the record of its sending, whichever comes first.
     if (failed === null && this.pages.has(record.request_id)) return
     const inDoubt = failed?.in_doubt ?? true
+    const price = record.price ?? CREDITS_PER_PAGE
     this.#setPage(record, {
       requested_at: new Date(failed?.requested_at ?? record.at),
       received_at: failed && new Date(failed.at),
       status: failed && failed.status,
       outcome: inDoubt ? 'in_doubt' : 'failed',
-      credits_used: inDoubt ? (record.price ?? CREDITS_PER_PAGE) : 0,
+      credits_used: failed === null ? price : creditsInDoubt(failed),
       error: failed === null ? 'no answer was recorded' : failed.error,
     })
   }

@@ -99,7 +99,7 @@ export async function proveReadable(
 export async function refuseOtherColumns(warehouse: Warehouse, nodes: readonly ProjectNode[]) {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
-    const problem = problemOf(node, all.get(node.name) ?? [])
+    const problem = problemOf(node, all.get(node.name) ?? []) ?? referenceProblem(node, all)
     if (problem === undefined) continue
     if (node.isOwn === true) throw new OwnSqlError(node.file, problem)
     throw new JobtideError(EXIT.defect, `model ${node.name}: ${problem}`, {
@@ -117,6 +117,22 @@ function problemOf(node: ProjectNode, actual: readonly TypedColumn[]): string | 
   const missing = named.find((name) => !actual.some((column) => column.name === name))
   if (missing !== undefined) return `the header names ${missing}, which is not selected`
   return actual.map((column) => columnProblem(node, column)).find((problem) => problem !== null)
+}
+
+function referenceProblem(
+  { references, isOwn }: ProjectNode,
+  all: ReadonlyMap<string, readonly TypedColumn[]>,
+): string | undefined {
+  if (isOwn !== true) return undefined
+  const wrong = references.find(
+    ({ targetTable, targetColumn }) =>
+      all.get(targetTable)?.some(({ name }) => name === targetColumn) !== true,
+  )
+  if (wrong === undefined) return undefined
+  const { targetTable, targetColumn } = wrong
+  return all.has(targetTable)
+    ? `the header refers to ${targetTable}.${targetColumn}, but ${targetTable} has no such column`
+    : `the header refers to ${targetTable}.${targetColumn}, but there is no such table`
 }
 
 function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string | null {

@@ -4,7 +4,7 @@
  */
 
 import { existsSync, statSync } from 'node:fs'
-import { StorageError, messageOf } from '../support/errors.ts'
+import { ConfigError, StorageError, messageOf } from '../support/errors.ts'
 import { quotePath } from '../warehouse/sql-text.ts'
 import { CURRENT_FOLDER, currentFiles, readCurrentRecord } from './current.ts'
 import { logFolder, planCommit, readStoredLog, sequenceOf, type LogSource } from './delta.ts'
@@ -52,7 +52,12 @@ export interface VerifyOptions extends ObjectSource {
 
 export type VerifyReport = Readonly<Awaited<ReturnType<typeof verifySnapshot>>>
 
-/** @throws PublishError if there is no such snapshot, or it is swept away; NewerFormatError of a newer version */
+/**
+ * Verifies one snapshot.
+ * @throws ConfigError when there is no such snapshot
+ * @throws PublishError when it is swept away meanwhile, or the store refuses
+ * @throws NewerFormatError for a destination of a newer version
+ */
 export async function verifySnapshot(options: VerifyOptions) {
   const { store } = options
   const findings: Finding[] = []
@@ -90,7 +95,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   const ids = snapshotIds(await store.list('snapshots/'))
   if (stored === null && ids.length === 0) {
     const hint = `There is no ${POINTER_KEY} there. Check the address.`
-    throw new PublishError(`nothing was published to ${store.destination}`, { hint })
+    throw new ConfigError(`nothing was published to ${store.destination}`, { hint })
   }
   let pointer: ReturnType<typeof parsePointer> | null = null
   try {
@@ -103,7 +108,7 @@ async function verifyChain(store: ObjectStore, snapshotId: string | null, report
   const id = snapshotId ?? pointer?.snapshot_id ?? ''
   if (snapshotId !== null && !ids.includes(snapshotId) && id !== pointer?.snapshot_id) {
     const hint = 'List what is there with `jobtide snapshots`.'
-    throw new PublishError(`there is no snapshot ${id} in ${store.destination}`, { hint })
+    throw new ConfigError(`there is no snapshot ${id} in ${store.destination}`, { hint })
   }
   const found = await readManifests(store, ids, parseManifest, (key, error) => {
     // A snapshot that is complete for the version that wrote it is not damaged.

@@ -73,6 +73,18 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
   }
 }
 
+/**
+ * Takes the turn of the schedules of `dataDir`: one at a time decides what is due, and runs it.
+ * @returns null while another process has it
+ * @throws what {@link acquireLock} throws for a folder or a disk that it cannot use
+ */
+export async function takeScheduleTurn(
+  dataDir: string,
+): Promise<Pick<ProcessLock, 'release'> | null> {
+  makeFolders(dataDir)
+  return tryProcessLock(pathsIn(dataDir).schedule)
+}
+
 /** Which process works in `dataDir`; null when none does. */
 export async function holderOf(dataDir: string) {
   const paths = pathsIn(dataDir)
@@ -89,6 +101,7 @@ function pathsIn(dataDir: string) {
   const folder = join(dataDir, LOCK_FOLDER)
   return {
     work: join(folder, 'work.duckdb'),
+    schedule: join(folder, 'schedule.duckdb'),
     holder: join(folder, 'holder.json'),
   }
 }

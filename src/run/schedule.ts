@@ -1,6 +1,7 @@
 /**
  * Runs pipelines on their schedules. The runs in the journal, rather than a timer, decide which are due, so sleep, clock
- * jumps and restarts need no special case. One run at a time, because they share a data directory.
+ * jumps and restarts need no special case. One run at a time, because they share a data directory: schedules of several
+ * processes take turns, and look again once it is their turn, so that no due time is bought twice.
  */
 
 import { lastDue, nextDue } from '../plan/due.ts'
@@ -18,6 +19,8 @@ export interface ScheduleWorld {
   readonly stop: AbortSignal
   /** Reads the journal and the pipeline files as they are now. */
   readonly look: () => Promise<Freshness>
+  /** Takes the turn to run pipelines; null while a schedule of another process has it. */
+  readonly takeTurn: () => Promise<{ release(): void } | null>
   readonly run: (pipeline: KnownPipeline) => Promise<'ended' | 'killed'>
   /** Called with what was read, at least every ten minutes. */
   readonly onLook?: (freshness: Freshness) => Promise<void>
@@ -39,7 +42,7 @@ export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPip
 
 /** Keeps the schedule until `stop`. A failed check or run is logged, and the schedule continues. */
 export async function keepSchedule(world: ScheduleWorld): Promise<void> {
-  const { clock, logger, stop, look, run, onLook } = world
+  const { clock, logger, stop, look, takeTurn, run, onLook } = world
   const beganAt = clock.now()
   const settled = new Map<string, Settled>()
   let lookAt = clock.monotonic()
@@ -57,10 +60,21 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
           ),
         )
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
-        if (next !== null) {
+        const turn = next && (await takeTurn())
+        if (next !== null && turn === null) {
+          lookAt = clock.monotonic() + TICK_MS
+        } else if (next !== null && turn !== null) {
           const { pipeline, time } = next
-          if ((await run(pipeline)) === 'killed' && !time.isSecond) {
-            settled.set(pipeline.name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
+          const { name } = pipeline
+          try {
+            // Another schedule may have run it since the first look.
+            const isDue = isMissing(name, time.due, await look(), beganAt)
+            settled.set(name, time)
+            if (isDue && (await run(pipeline)) === 'killed' && !time.isSecond) {
+              settled.set(name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
+            }
+          } finally {
+            turn.release()
           }
           // Check the result of the run at once.
           lookAt = clock.monotonic()
@@ -85,7 +99,7 @@ interface Settled {
   readonly isSecond: boolean
 }
 
-/** The pipeline that runs now; each time of each pipeline is settled once, and once more where its run was killed. */
+/** The pipeline to run now, which is not settled yet; each time of each pipeline is settled once, and once more where its run was killed. */
 function nextOf(
   known: readonly KnownPipeline[],
   settled: Map<string, Settled>,
@@ -100,8 +114,8 @@ function nextOf(
     if (due === null || (isSecond && uptime < (before.againAt ?? Number.POSITIVE_INFINITY)))
       continue
     const time = { due, againAt: null, isSecond }
-    settled.set(name, time)
     if (isMissing(name, due, freshness, beganAt)) return { pipeline, time }
+    settled.set(name, time)
   }
   return null
 }

@@ -170,6 +170,17 @@ export function namesIn(folder: string, pattern: RegExp): string[] {
   return names.filter((name) => pattern.test(name)).toSorted()
 }
 
+/** Whether something has this name. @throws StorageError where that cannot be known, as in a folder of another account */
+export function isThere(path: string): boolean {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
+    throw asStorageError(error, path)
+  }
+}
+
 /** Reads JSON; null if the file is missing or damaged. @throws StorageError when the disk refuses */
 export function readJson(path: string): unknown {
   return jsonOrNull(readIfThere(path)?.toString() ?? '')

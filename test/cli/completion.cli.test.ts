@@ -34,7 +34,18 @@ it('bash completes commands, options, values, pipelines, tables and recipes', as
   expect(complete('jobtide', 'models', 'joi')).toContain('joiners')
   expect(complete('jobtide', 'find', 'comp')).toContain('companies')
   expect(complete('jobtide', 'completion', 'zs')).toContain('zsh')
+  expect(complete('jobtide', 'completion', '--js')).toEqual([''])
   expect(await callCli(['completion', 'fish'])).toMatchObject({ exitCode: 2 })
+})
+
+it('is a script for programs, which refuses --json and has no schema', async () => {
+  for (const args of [
+    ['completion', 'bash', '--json'],
+    ['schema', 'completion'],
+  ]) {
+    const { exitCode, stderr } = await callCli(args)
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--json')])
+  }
 })
 
 it('zsh accepts the script (skipped without zsh)', async () => {

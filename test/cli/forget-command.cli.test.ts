@@ -1,6 +1,14 @@
 /** The output and exit codes of `forget` and `export-person`. */
 
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { acquireLock } from '../../src/run/lock.ts'
@@ -90,6 +98,35 @@ describe('jobtide forget', () => {
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
     expect(gone.stderr).toContain('was erased')
     await expectErasedByAge(site)
+  })
+
+  it('in a copy of a data directory leaves the snapshots of the original to an erasure there', async () => {
+    const { site, people } = await siteWithPeople()
+    const [person] = people as [Person]
+    const copy = join(site.folder, 'copy')
+    cpSync(site.dataDir, copy, { recursive: true })
+    const original = join(site.dataDir, 'snapshots')
+    const filesThere = () => readdirSync(original, { recursive: true }).map(String).toSorted()
+    const before = filesThere()
+    const forget = (dataDir: string, ...more: string[]) =>
+      site.call(['forget', '--pipeline', site.pipeline, ...more], {
+        env: { JOBTIDE_DATA_DIR: dataDir },
+      })
+    const planned = done(await forget(copy, person.profile_id)).stdout.replaceAll(/\s+/g, ' ')
+    expect(planned).toContain(`run forget with --data-dir ${site.dataDir} as well`)
+    const erased = await forget(copy, person.profile_id, '--yes')
+    expect(erased.exitCode).toBe(7)
+    expect(erased.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `${original}: 1 snapshot there names a person to be erased. It lies in a copy of this data directory`,
+    )
+    expect(filesThere()).toEqual(before)
+    expect(filesWith(copy, [person.profile_id])).toEqual([join(copy, 'forget.pending.json')])
+    // The original still publishes, and an erasure there completes the one here.
+    done(await site.call(['run', site.pipeline]))
+    done(await forget(site.dataDir, person.profile_id, '--yes'))
+    const rest = done(await forget(copy, '--yes'))
+    expect(rest.stdout).toMatch(/^completed the erasure of 1 person begun on 20/)
+    expect(filesWith(site.folder, [person.profile_id])).toEqual([])
   })
 
   it('after a move to another machine names the destination that stayed behind; each run says that the erasure is not complete; --gone completes this erasure and the next one', async () => {

@@ -73,6 +73,24 @@ describe('schedule', () => {
     expect(credits).toBe(site.simulator.account().credits)
   })
 
+  it('of two processes on one data directory resumes a stopped run once, and the other one says that it waits', async () => {
+    const slow = [{ slow: { delay_ms: 400 }, times: 'always' as const }]
+    const site = await openSite({ companies: 4, faults: slow })
+    appendFileSync(site.pipeline, 'schedule: "15 2 * * *"\n')
+    const stopped = site.start(['run', site.pipeline])
+    await until(() => site.simulator.account().requests >= 1, stopped.stderr)
+    stopped.process.kill('SIGTERM')
+    expect((await stopped.ended).exitCode).toBe(143)
+    const args = ['schedule', site.pipeline, '--log-level', 'info']
+    const both = [site.start(args), site.start(args)]
+    const told = () => both.map(({ stderr }) => stderr()).join('\n')
+    await until(() => told().includes('"msg":"run_over"'), told)
+    expect(told()).toContain(`another \`jobtide schedule\` runs a pipeline in ${site.dataDir}`)
+    expect(told().split('"msg":"run_due"')).toHaveLength(2)
+    for (const { process } of both) process.kill('SIGTERM')
+    expect(await Promise.all(both.map(async ({ ended }) => (await ended).exitCode))).toEqual([0, 0])
+  })
+
   it('answers 503 while its file is missing, and uses no other pipeline of that name', async () => {
     const site = await openSite({ companies: 1 })
     const folder = join(site.folder, 'pipelines')
@@ -130,6 +148,23 @@ describe('schedule', () => {
     const { exitCode, stderr } = await site.call(['schedule', other])
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/gone[.]csv: /)])
     expect(stderr).not.toContain('has a schedule')
+  })
+
+  it('prints with --json, when it starts, where its health is and when what is due', async () => {
+    const site = await openSite({ companies: 1, pipelineLines: ['schedule: "15 2 29 2 *"'] })
+    const args = ['schedule', site.pipeline, '--health-port', '0', '--json']
+    const schedule = site.start(args)
+    await until(() => schedule.stdout().endsWith('\n'), schedule.stderr)
+    const told = JSON.parse(schedule.stdout()) as Record<string, unknown>
+    expect(told).toEqual({
+      schema_version: 2,
+      pid: schedule.process.pid,
+      health_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/health$/) as string,
+      due: [{ pipeline: 'test', at: expect.stringMatching(/-02-29T02:15:00\.000Z$/) as string }],
+    })
+    expect((await fetch(String(told['health_url']))).status).toBe(503)
+    schedule.process.kill('SIGTERM')
+    expect((await schedule.ended).exitCode).toBe(0)
   })
 
   it('refuses to start without a schedule', async () => {

@@ -5,7 +5,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, it, vi } from 'vitest'
-import { COMMANDS } from '../../src/cli/commands.ts'
+import { DOCUMENTS } from '../../src/cli/documents.ts'
 import { callCli, done, openSite } from '../helpers/run-cli.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -43,7 +43,7 @@ it('--json prints what jobtide schema says, including failures', async () => {
 it('jobtide schema shows the schemas of all commands in one document', async () => {
   const { stdout } = done(await callCli(['schema']))
   const schema = JSON.parse(stdout) as { $defs: object }
-  expect(Object.keys(schema.$defs)).toEqual(Object.keys(COMMANDS))
+  expect(Object.keys(schema.$defs)).toEqual(Object.keys(DOCUMENTS))
   expect(ajv.validateSchema(schema)).toBe(true)
   const { exitCode, stderr } = await callCli(['schema', 'nonsense'])
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Name one of: demo, run')])

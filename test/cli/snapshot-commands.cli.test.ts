@@ -1,6 +1,7 @@
 /** `snapshots`, `verify` and `restore`: what they report about published snapshots. */
 
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
@@ -12,7 +13,8 @@ import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { START, idOf, manifestOf, publishManifest } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
-import { callCli } from '../helpers/run-cli.ts'
+import { CLI, callCli } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
 const pipeline = 'nightly'
@@ -97,6 +99,59 @@ describe('snapshots', () => {
     })
   })
 })
+
+describe('a place to read', () => {
+  it.each([
+    ['a missing folder', 'none', 'there is no folder '],
+    ['a file', 'file', ' is not a folder'],
+    ['a place below a file', 'file/below', 'there is no folder '],
+    ['another address', 'gs://bucket/prefix', 'gs://bucket/prefix'],
+    ['no address', 's3:', 's3:'],
+    ['no bucket', 's3://', 's3:// is not an S3 address'],
+    ['an empty folder', 'empty', 'was published to '],
+    ['a snapshot of one', `empty/snapshots/${idOf(1)}`, 'was published to '],
+  ])('%s is refused with exit 2 by every command that reads one', async (_, place, says) => {
+    const cwd = temporaryFolder()
+    writeFileSync(join(cwd, 'file'), '')
+    mkdirSync(join(cwd, 'empty'))
+    const isEmpty = place.startsWith('empty')
+    const commands = ['verify', 'restore', ...(isEmpty ? [] : ['snapshots', 'restore-journal'])]
+    for (const command of commands) {
+      const { exitCode, stderr } = await callCli([command, place], { cwd })
+      expect([exitCode, stderr], command).toEqual([2, expect.stringContaining(says)])
+      expect(existsSync(join(cwd, 'data', 'jobtide.duckdb'))).toBe(false)
+    }
+  })
+})
+
+describe.skipIf(process.getuid?.() !== 0)(
+  'a data directory of another account (skipped unless root)',
+  () => {
+    it.each(['models', 'snapshots', 'query', 'credits'])(
+      'ends %s with exit 9, and is not shown as empty',
+      (command) => {
+        const cwd = temporaryFolder()
+        chmodSync(cwd, 0o755)
+        mkdirSync(join(cwd, 'data', 'snapshots'), { recursive: true })
+        writeFileSync(join(cwd, 'data', 'jobtide.duckdb'), '')
+        chmodSync(join(cwd, 'data'), 0o700)
+        const given = command === 'query' ? [command, 'select 1'] : [command]
+        const how = {
+          cwd,
+          uid: 65_534,
+          encoding: 'utf8' as const,
+          env: { PATH: process.env['PATH'] },
+        }
+        const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...given], how)
+        expect([status, stdout, stderr]).toEqual([
+          EXIT.storage,
+          '',
+          expect.stringContaining('permission denied (EACCES)'),
+        ])
+      },
+    )
+  },
+)
 
 describe('verify', () => {
   const verify = (url: string, site = ledgerSite(START)) =>

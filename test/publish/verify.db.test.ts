@@ -390,7 +390,7 @@ describe('a snapshot that is not as it was published', () => {
     expect((await restore(parts.lake.root)).document).toMatchObject({ rows: 45_002 })
   })
 
-  it('without a pointer it is restored by its id; a missing one is exit 7, and creates nothing', async () => {
+  it('without a pointer it is restored by its id; a missing one is exit 2, and creates nothing', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id } = await lake.manifest()
     rmSync(lake.path(POINTER_KEY))
@@ -398,7 +398,7 @@ describe('a snapshot that is not as it was published', () => {
     expect(document).toMatchObject({ rows: 45_002 })
     const site = ledgerSite(START)
     const restoring = restore(`${lake.root}/snapshots/${newUlid(START)}`, site)
-    await expect(restoring).rejects.toMatchObject({ exitCode: EXIT.publishFailed })
+    await expect(restoring).rejects.toMatchObject({ exitCode: EXIT.usage })
     expect(readdirSync(site.folder)).toEqual([])
   })
 

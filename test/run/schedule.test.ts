@@ -37,12 +37,18 @@ function scheduleAt(startMs: number) {
     /** How a run ends; null for one that is killed. */
     outcome: 'done' as RunOutcome | null,
     looks: 0,
+    /** Turns that were given back. */
+    turns: 0,
     fails: false,
     /** Until then its file cannot be read. */
     brokenUntil: 0,
     /** Between these its file is missing. */
     away: [0, 0] as readonly [number, number],
     working: null as { pipeline: string | null } | null,
+    /** Whether a schedule of another process has the turn. */
+    isOthersTurn: false,
+    /** Called when this schedule takes the turn. */
+    onTurn: () => undefined as void,
     /** Records a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
       const exit_code = outcome === 'done' ? EXIT.done : EXIT.unavailable
@@ -68,6 +74,11 @@ function scheduleAt(startMs: number) {
             judgements: [],
             nowMs,
           })
+        },
+        takeTurn: () => {
+          if (site.isOthersTurn) return Promise.resolve(null)
+          site.onTurn()
+          return Promise.resolve({ release: () => void (site.turns += 1) })
         },
         run: async () => {
           const at = clock.now()
@@ -181,6 +192,32 @@ describe('a schedule', () => {
     site.note(NOON + 10 * DAY, 'done')
     await site.keep(3 * DAY)
     expect(site.began.slice(0, 2)).toEqual(['11-21T02:15', '11-22T02:15'])
+  })
+
+  it('runs nothing that another schedule ran in its turn, and what that one left once it is its own', async () => {
+    for (const ran of [true, false]) {
+      const site = scheduleAt(NOON)
+      site.note(NOON - 9 * HOUR, 'done')
+      site.isOthersTurn = true
+      await site.keep(14.5 * HOUR)
+      expect(site.began).toEqual([])
+      if (ran) site.note(NOON + 14.25 * HOUR, 'done')
+      site.isOthersTurn = false
+      await site.keep(HOUR)
+      expect(site.began).toEqual(ran ? [] : ['11-21T02:30'])
+    }
+  })
+
+  it('looks again in its turn, and gives the turn back after each run', async () => {
+    const site = scheduleAt(NOON)
+    site.note(NOON - 9 * HOUR, 'done')
+    site.onTurn = () => site.note(NOON + 14 * HOUR + 5 * MINUTE, 'done')
+    await site.keep(15 * HOUR)
+    expect(site.began).toEqual([])
+    site.onTurn = () => undefined
+    await site.keep(2 * DAY)
+    expect(site.began).toEqual(['11-22T02:15', '11-23T02:15'])
+    expect(site.turns).toBe(3)
   })
 
   it('continues after a failed check', async () => {

@@ -103,7 +103,7 @@ interface Shape<Found> {
   readonly isSearch?: true
   /** Whether the documented envelope lacks the charge: one that is not sent counts as the price. */
   readonly isChargeUnsaid?: true
-  /** The possible charge for "not found". Another status than 200, or "ask again", is free. */
+  /** The possible charge for "not found". Another status than 200, or "ask again", should be free. */
   readonly absent: PriceRange
   readonly otherwise: string
 }
@@ -113,10 +113,10 @@ export function reading<Found>(
   answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,
 ): Endpoint['read'] {
   return (json, asked) => {
-    if (asked.status !== 200) return { ...NOT_THERE, creditsSent: 0, price: exactly(0) }
+    const sent: unknown = Object(json).credit_used
+    if (asked.status !== 200) return { ...NOT_THERE, creditsSent: sent, price: exactly(0) }
     const { data: noSuccess } = noSuccessSchema.safeParse(json)
     const found = noSuccess === undefined ? schema.safeParse(json) : undefined
-    const sent: unknown = Object(json).credit_used
     if (found?.success) {
       const answer = answerOf(found.data, asked)
       return { ...answer, creditsSent: isChargeUnsaid ? (sent ?? answer.price.most) : sent }

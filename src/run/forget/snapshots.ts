@@ -4,8 +4,8 @@
  */
 
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { openJournal, type Journal } from '../../journal/journal.ts'
+import { dirname, join, resolve } from 'node:path'
+import { IDENTITY_FILE, openJournal, type Journal } from '../../journal/journal.ts'
 import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
 import {
   isOfThisFormat,
@@ -21,10 +21,13 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
+import { readIfThere } from '../../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
+import { countText } from '../../support/numbers.ts'
 import { lookBefore, withWarehouse } from '../../warehouse/warehouse.ts'
 import { refuseNewerBackups } from '../backup/back-up.ts'
+import { dataDirectory } from '../data-directory.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
@@ -97,20 +100,66 @@ export function findInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
+  return copyAround(world.directory.root, target.to) === null
+    ? find(world, target, markers)
+    : leftToCopy(world, target, markers)
+}
+
+function find(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  markers: readonly Marker[],
+): Promise<StoreFindings> {
   return inTarget(world, target, 'read', async (store) =>
     snapshotsNaming(world, store, await listSnapshots(store), markers),
   )
 }
 
 /**
+ * The data directory that has a copy of this one's journal, and that a folder lies in; null for none. Its
+ * snapshots are not ours to replace: their readers would see our rows, and its next publish would be refused.
+ */
+function copyAround(root: string, place: string): string | null {
+  const identity = identityIn(root)
+  if (identity === null || !isFolderAddress(place) || isWithin(root, place)) return null
+  for (let at = dirname(place); at !== dirname(at); at = dirname(at)) {
+    if (identityIn(at) === identity) return at
+  }
+  return null
+}
+
+function identityIn(root: string): string | null {
+  const { journal } = dataDirectory(root)
+  return readIfThere(join(journal, IDENTITY_FILE))?.toString().trim() || null
+}
+
+/** Changes nothing there, and says what is left to do. */
+async function leftToCopy(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  markers: readonly Marker[],
+): Promise<StoreFindings> {
+  const { problem, snapshots, ...found } = await find(world, target, markers)
+  const owner = copyAround(world.directory.root, target.to) ?? ''
+  const what = `${countText(snapshots.length, 'snapshot')} there ${snapshots.length === 1 ? 'names' : 'name'} a person to be erased`
+  const advice = `It lies in a copy of this data directory: run forget with --data-dir ${owner} as well, or remove the copy`
+  const left = snapshots.length === 0 ? null : `${what}. ${advice}`
+  return { ...found, problem: problem ?? left, snapshots: [] }
+}
+
+/**
  * If readers see a snapshot that names the people, publishes one without them, then drops every snapshot that names
- * them. A failed destination does not stop the others: its failure is its `problem`.
+ * them. A failed destination does not stop the others: its failure is its `problem`. One in a copy of the data directory
+ * is left to an erasure there.
  */
 export function eraseInTarget(
   world: ErasureWorld,
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
+  if (copyAround(world.directory.root, target.to) !== null) {
+    return leftToCopy(world, target, markers)
+  }
   return inTarget(world, target, 'write', async (store) => {
     const manifests = await listSnapshots(store)
     const named = await snapshotsNaming(world, store, manifests, markers)
@@ -161,7 +210,7 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   })
 }
 
-/** Searches all of a destination; null where it is searched with the data directory. */
+/** Searches all of a destination; null where it is searched with a data directory, this one or a copy. */
 export async function searchTarget(
   world: ErasureWorld,
   target: SnapshotTarget,
@@ -169,7 +218,9 @@ export async function searchTarget(
 ): Promise<SearchReport | null> {
   const options = searchIn(world, 'proof', markers)
   if (isFolderAddress(target.to)) {
-    return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
+    const { root } = world.directory
+    const isSearched = isWithin(root, target.to) || copyAround(root, target.to) !== null
+    return isSearched ? null : searchFolder(target.to, options)
   }
   const store = await openTarget(target, world, 'read')
   const keys = (await store.list('')).map(({ key }) => key)

@@ -171,6 +171,16 @@ describe('a wrong file of the user’s own', () => {
       'with `-- incremental_by:` it names tables without a schema',
     ],
     ['models/x.sql', '-- key: m\nselect 1 as n', 'the header names m, which is not selected'],
+    [
+      'models/x.sql',
+      '-- references: n -> nope.n\nselect 1 as n',
+      'the header refers to nope.n, but there is no such table',
+    ],
+    [
+      'models/x.sql',
+      '-- references: n -> job_change_events.nope\nselect 1 as n',
+      'the header refers to job_change_events.nope, but job_change_events has no such column',
+    ],
     ['models/x.sql', 'select sum(people) as n from sizes', 'the column n is a HUGEINT'],
     ['models/x.sql', 'select count(*) from sizes', 'the column "count_star()" has no plain name'],
   ])('%s with %j is refused: %s', async (file, text, why) => {
