@@ -111,7 +111,7 @@ export const loadedTables: readonly TableDefinition[] = [
   },
   {
     name: 'organization_filters',
-    grain: 'One row per organisation and filters that it was asked for with.',
+    grain: 'One row per organisation and set of filters with which it was requested.',
     key: ['organization_id', 'filters'],
     partitionByYearOf: null,
     leftOut: [],
