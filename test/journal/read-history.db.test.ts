@@ -26,7 +26,7 @@ function fromTheBeginning(journal: Journal) {
   return readHistory(journal)
 }
 
-/** The segments of which a checkpoint has records. */
+/** The segments whose records a checkpoint has. */
 function segmentsIn(path: string): string[] {
   const bytes = readFileSync(path)
   const body = bytes.subarray(bytes.indexOf('\n') + 1)
