@@ -38,7 +38,7 @@ it('none retries what a retry cannot fix, such as a bug, a key or a refused publ
     `RestartPreventExitStatus=${codes.join(' ')}\n`,
   )
   expect(read('README.md').replaceAll(/\s+/g, ' ')).toContain(
-    `Codes ${codes.slice(0, -1).join(', ')} and ${storage} need you, so these examples do not retry them.`,
+    `These examples do not retry codes ${codes.slice(0, -1).join(', ')} and ${storage}.`,
   )
 })
 

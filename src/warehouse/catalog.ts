@@ -105,7 +105,7 @@ export const loadedTables: readonly TableDefinition[] = [
   {
     ...WHOLE,
     name: 'organization_filters',
-    grain: 'One row per organisation and filters that it was asked for with.',
+    grain: 'One row per organisation and set of filters with which it was requested.',
     key: ['organization_id', 'filters'],
     kind: 'view',
   },

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, expect, it } from 'vitest'
 import { readRecipe, recipeNames } from '../../src/cli/query-command.ts'
+import { sum } from '../../src/support/numbers.ts'
 import { quoteText } from '../../src/warehouse/sql-text.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { onTestsFinished } from '../helpers/temporary-folder.ts'
@@ -50,6 +51,17 @@ it('each recipe answers with rows; an organisation may be given by its name; wro
     done(await ask('flows_between', `organization=${largest?.organization_id}`, `other=${to}`))
       .stdout
   expect(await between(other?.name.toLowerCase())).toBe(await between(other?.organization_id))
+  const moved = JSON.parse(
+    done(
+      await ask(
+        'moves_between',
+        `organization=${largest?.organization_id}`,
+        `other=${other?.name}`,
+      ),
+    ).stdout,
+  ) as unknown[]
+  const yearly = JSON.parse(await between(other?.organization_id)) as { went_there: number }[]
+  expect(moved).toHaveLength(sum(yearly.map(({ went_there: people }) => people)))
   const went = JSON.parse(
     done(await ask('where_leavers_went', `organization=${largest?.organization_id}`)).stdout,
   ) as { went_to: string; share_of_known: number | null }[]

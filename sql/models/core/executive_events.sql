@@ -8,7 +8,7 @@
 -- note: roles are not seats. A change of title to one that is not understood is left out rather than guessed.
 -- values: change: arrived | departed | promoted | moved | stepped_down
 -- columns:
---   event_key: event_key of the change in job_change_events; unique.
+--   event_key: event_key of the change in job_change_events.
 --   change: arrived, departed, promoted, moved or stepped_down; see executive_changes.
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.

@@ -8,8 +8,8 @@
 -- note: each time an organisation is read again.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug of the request until the id is known.
---   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where not both were covered, the month after the first detection. Of the changes before it, only those detected late are known.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
+--   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where one or both were not covered, the month after the first detection. Of the changes before it, only those detected late are known.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which their common coverage ends; where one or both were not covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
 --   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as a year; 0 where there are none.
 --   cutoff_on: First day of a month, UTC: 90 of 100 of the changes before it have been seen. The month in which the observed interval ends, less lag_days_p90; null where observed_until_on is null.
 with

@@ -1,4 +1,4 @@
--- grain: One row per organisation, month, function and level, for the year that ends with the month; all stands for every function or level.
+-- grain: One row per organisation, month, function and level, for the year that ends with the month; the value all covers every function or level.
 -- key: organization_id, month_start_on, function, level
 -- references: organization_id -> organizations.organization_id
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown | all

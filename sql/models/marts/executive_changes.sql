@@ -11,7 +11,7 @@
 -- note: successor.
 -- partition: year of changed_at
 -- columns:
---   event_key: event_key of the change in job_change_events; unique.
+--   event_key: event_key of the change in job_change_events.
 --   change: arrived (joined into a seat), departed (left a seat and the organisation), promoted (rose into a seat), moved (came to a seat by another change of title, such as to another function) or stepped_down (to a lower level, to chairperson, or to a side role).
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.

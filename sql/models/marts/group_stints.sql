@@ -19,7 +19,7 @@
 --   left_on: The day of left_at, UTC.
 --   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen, or its date is unknown.
 --   is_open: True where the last of the stints is open; see stints.
---   is_primary: False where the stint is a side role such as board member or adviser.
+--   is_primary: False where the stint is a side role such as board member or adviser, or has no employer (see stints).
 --   cohort_year: Calendar year of joined_at, UTC.
 with
 

@@ -29,7 +29,7 @@
 --   is_boomerang: True where the person had worked at the organisation before, other than as an intern.
 --   is_conversion: True where the person had been there before only as an intern; such a joining does not count as a boomerang.
 --   months_away: Whole months since the person left the organisation; null for a first stint.
---   is_primary: False where the stint is a side role such as board member or adviser.
+--   is_primary: False where the stint is a side role such as board member or adviser, or has no employer (see stints).
 --   precision: How well joined_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the joining was announced before it happened: joined_at is after detected_at. It stays true afterwards.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
@@ -49,7 +49,7 @@
 --   is_founder: Whether title is that of a founder, in any language.
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
---   previous_title: The previous title here, where a change of title began the job: a side role; null for a joining.
+--   previous_title: The previous title here, where a change of title began the stint: from a side role to a main job, or the other way round; null for a joined event.
 with
 
 corrected as (

@@ -27,7 +27,7 @@
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title: engineering, product, design, data, it, marketing, sales, customer_success, finance, hr, legal, operations, supply_chain, research, education, healthcare, administration, consulting, general_management; other where it names none, unknown where it is not understood.
 --   is_boomerang: True where the person left a later stint than the first at the organisation; earlier internships do not count as the first.
---   is_primary: False where the stint is a side role such as board member or adviser.
+--   is_primary: False where the stint is a side role such as board member or adviser, or has no employer (see stints).
 --   precision: How well left_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection.
 --   was_announced: True where the leaving was announced before it happened: left_at is after detected_at. It stays true afterwards.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
@@ -54,7 +54,7 @@
 --   destination_known: Whether the person's destination is known: a joining elsewhere is linked (see moves).
 --   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
 --   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
---   next_title: The title here that a change of title led to, where it ended the job: a side role, or Retired and the like; null for a leaving.
+--   next_title: The new title here, where a change of title ended the stint: to a side role, from one to a main job, or to Retired and the like; null for a left event.
 --   is_stepping_aside: Whether next_title is a side role: a CEO who becomes chair of the board.
 with
 

@@ -7,7 +7,7 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: The first day of the month, UTC: observed_until_on of organizations.
---   headcount: People at the end of the month, the best figure and the one to use: headcount_max and the people who were never seen.
+--   headcount: People at the end of the month, the best figure and the one to use: headcount_max plus the people who were never seen.
 --   headcount_min: People who were certainly there.
 --   headcount_max: headcount_min and the people who may have been there; all of them were seen at some time.
 --   people_never_seen: The headcount on the organisation's newest page minus headcount_max of the month of that page, 0 or more; without a page, half of expected_unseen (core.unseen_people).

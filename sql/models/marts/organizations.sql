@@ -15,15 +15,15 @@
 --   people_ever: People with any event at the organisation.
 --   people_duplicated: People of people_ever whose profile, or whose id of the organisation, is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
 --   people_now: People who have a main job there according to the data; each was seen to change something. For a headcount use organization_headcounts.
---   joiners_ever: Joinings seen, excluding transfers.
---   leavers_ever: Leavings seen, excluding transfers.
---   promotions_ever: Promotions seen.
+--   joiners_ever: Joinings seen, excluding side roles and transfers.
+--   leavers_ever: Leavings seen, excluding side roles and transfers.
+--   promotions_ever: Promotions seen, excluding those into side roles.
 --   boomerangs_ever: Joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
 --   last_detected_at: When the service saw the organisation's newest event, UTC; no later than the event was received.
---   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where not both were covered, the month after the first detection. Of the changes before it, only those detected late are known.
---   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
+--   observed_from_on: First day, UTC, of the first whole month for which joinings and leavings were requested without a gap until observed_until_on; null where they were requested from the beginning; where one or both were not covered, the month after the first detection. Of the changes before it, only those detected late are known.
+--   observed_until_on: First day, UTC, of the month up to which joinings and leavings were requested: the month in which their common coverage ends; where one or both were not covered, the month of the last detection; null where nothing was detected either, and where requests had filters: only reading without them is observation.
 --   transfers_in_ever: People whom an acquisition or the like brought; see is_transfer in joiners.
 --   transfers_out_ever: People whom a transfer took along.
 --   lag_days_p90: 90 of 100 joinings and leavings of the organisation were detected within this many calendar days; a lag of more than a year counts as a year; 0 where there are none.

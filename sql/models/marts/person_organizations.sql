@@ -12,7 +12,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   is_current: True where the person is certainly there on the day of the data (core.as_of): an announced leaving or joining does not count yet.
 --   is_uncertain: True where no leaving was seen, but the person joined another employer after everything that was seen here: is_current is false, and the person may still be there.
---   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
+--   current_since_at: When the current stay at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
 --   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back do not count.
 --   title: The last known title as written: of the open main job, else of the open side role, else of the last one that was left.

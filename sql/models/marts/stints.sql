@@ -24,8 +24,8 @@
 --   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   left_at: When the stint ended, UTC; null when no leaving was seen.
 --   left_on: The day of left_at, UTC; null when no leaving was seen.
---   joined_event_key: event_key of the joined event that began the stint; null when never seen.
---   left_event_key: event_key of the left event that ended the stint; null when never seen.
+--   joined_event_key: event_key of the event that began the stint, joined or a change of title; null when never seen.
+--   left_event_key: event_key of the event that ended the stint, left or a change of title; null when never seen.
 --   joined_precision: How well joined_at is known: day, month (then it is the first of the month), year (1 January, which may stand for the year), or unknown where the date sent is implausible: then it is the time of detection; null when never seen.
 --   left_precision: How well left_at is known, as for joined_precision; null when never seen.
 --   joined_detected_at: When the service saw the joining, UTC; null when never seen.

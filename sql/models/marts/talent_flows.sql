@@ -1,7 +1,7 @@
 -- grain: One row per pair of organisations with at least one move, in that direction.
 -- key: from_organization_id, to_organization_id
 -- kind: view
--- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
+-- purpose: Who loses people to whom. Counts the moves with is_flow (see moves): each departure and each arrival at most once.
 -- note: Transfers, people who came with an acquisition or the like, are not flows (see is_transfer in moves). Neither are
 -- note: returns to the same organisation or side roles (boards, advisers). This is a view: every leaving changes the shares of
 -- note: all flows from that organisation, so a table would be rewritten every day.

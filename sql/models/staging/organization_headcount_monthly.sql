@@ -1,7 +1,7 @@
--- grain: One row per organisation and month, from its first change that was seen to observed_until_on of organizations.
+-- grain: One row per organisation and month, from its first change seen up to observed_until_on of organizations.
 -- key: organization_id, month_start_on
 -- kind: view
--- purpose: The headcount of each organisation, with bounds of the people who were seen, and its attrition, hiring, promotion and growth rates.
+-- purpose: The headcount of each organisation, with bounds on the number of people seen, and its attrition, hiring, promotion and growth rates.
 -- note: This is a view over headcount_changes, with a row also for months in which nothing changed. It is not published;
 -- note: organization_headcounts has its newest rows, and headcount_changes what changed before.
 -- note: Only main jobs count. Use the column headcount. While an organisation is observed, joinings are seen, so a person who
