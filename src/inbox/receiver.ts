@@ -73,12 +73,6 @@ export function createReceiver(options: ReceiverOptions): Server {
   return server
 }
 
-interface Answer {
-  readonly status: number
-  readonly reason: string
-  readonly cause?: unknown
-}
-
 /** Bytes read of all bodies that are not yet on the disk. */
 interface Reading {
   bytes: number
@@ -88,7 +82,7 @@ async function answer(
   request: IncomingMessage,
   options: ReceiverOptions,
   reading: Reading,
-): Promise<Answer> {
+): Promise<Pick<Refusal, 'status' | 'cause'> & { readonly reason: string }> {
   const own = { bytes: 0 }
   try {
     const [path] = (request.url ?? '').split('?', 1)

@@ -125,22 +125,26 @@ export function answerPart(head: Pick<ReportHead, 'year' | 'attrition'>): Html {
   </div>`
 }
 
+/** Large numbers: the changes of each kind, and those of directors and above. */
 export function figuresPart(
-  figures: readonly { kind?: ChangeKind; label: string; value: number; aside?: string }[],
+  counts: readonly { readonly change: ChangeKind; changes: number; aside?: string }[],
+  directors: { readonly value: number; readonly aside: string },
 ): Html {
+  const part = (label: string, kind: string, value: number, aside?: string) =>
+    html`<div>
+      <dt>${label}</dt>
+      <dd>
+        <span class="${`value ${kind}`.trim()}">${numberText(value)}</span>
+        ${aside !== undefined && html`<span class="aside">${aside}</span>`}
+      </dd>
+    </div>`
   return html`<dl class="figures">
-    ${figures.map(
-      ({ kind, label, value, aside }) =>
-        html`<div>
-          <dt>${label}</dt>
-          <dd>
-            <span class="${`value ${kind ?? ''}`.trim()}">${numberText(value)}</span>
-            ${aside !== undefined && html`<span class="aside">${aside}</span>`}
-          </dd>
-        </div>`,
-    )}
+    ${counts.map(({ change, changes, aside }) => part(LABELS[change], change, changes, aside))}
+    ${part('Directors and above', '', directors.value, directors.aside)}
   </dl>`
 }
+
+const LABELS = { joined: 'Joined', left: 'Left', rose: 'Promoted' }
 
 /**
  * When a page was written, and that it does not change.

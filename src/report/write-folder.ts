@@ -189,17 +189,12 @@ function organizationPage(
   writtenAt: number,
 ): string {
   const { months, executives_joined: joined, executives_left: left } = one
-  const figures = [
-    { kind: 'joined', label: 'Joined', value: one.joined },
-    { kind: 'left', label: 'Left', value: one.went },
-    { kind: 'rose', label: 'Promoted', value: one.rose },
+  const counts = [
+    { change: 'joined', changes: one.joined },
+    { change: 'left', changes: one.went },
+    { change: 'rose', changes: one.rose },
   ] as const
-  const directors = {
-    label: 'Directors and above',
-    value: joined + left,
-    aside: `${numberText(joined)} joined, ${numberText(left)} left`,
-  }
-  const counts = figures.map(({ kind, value }) => ({ change: kind, changes: value }))
+  const aside = `${numberText(joined)} joined, ${numberText(left)} left`
   const trend =
     months.length === 0
       ? html`<p>Nothing is known of it yet.</p>`
@@ -208,7 +203,7 @@ function organizationPage(
       <p class="back"><a href="../${INDEX}">All organisations</a></p>
       <h1>${name(one.organization, one.organization_id)}</h1>
       <p class="lead">${windowText(window)}</p>
-      ${figuresPart([...figures, directors])}
+      ${figuresPart(counts, { value: joined + left, aside })}
       ${one.transfers !== 0 && html`<p class="note">Not counted: transfers, such as an acquisition (${signed(one.transfers)}).</p>`}
     </header>
     <main>

@@ -107,18 +107,11 @@ function warnings(data: ReportData): Content {
 }
 
 function figures({ counts }: ReportData): Html {
-  const labels = { joined: 'Joined', left: 'Left', rose: 'Promoted' }
-  return figuresPart([
-    ...counts.map((one) => {
-      const { change: kind, changes: value } = one
-      return { kind, label: labels[kind], value, aside: before(one) }
-    }),
-    {
-      label: 'Directors and above',
-      value: sum(counts.map((one) => one.executives)),
-      aside: counts.map((one) => `${numberText(one.executives)} ${WORDS[one.change]}`).join(', '),
-    },
-  ])
+  const executives = counts.map((one) => `${numberText(one.executives)} ${WORDS[one.change]}`)
+  return figuresPart(
+    counts.map((one) => ({ ...one, aside: before(one) })),
+    { value: sum(counts.map((one) => one.executives)), aside: executives.join(', ') },
+  )
 }
 
 function before({ changes, changes_before: earlier }: Count): string {
