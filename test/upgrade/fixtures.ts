@@ -31,6 +31,7 @@ export const VERSIONS = [
   '0.19.0',
   '0.20.0',
   '0.21.0',
+  '0.22.0',
 ] as const
 export type Version = (typeof VERSIONS)[number]
 export type Erased = 'nobody-erased' | 'one-erased'
