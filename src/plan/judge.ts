@@ -229,7 +229,9 @@ function damaged({ pipeline: { skipped = [] } }: Facts): Found | null {
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.defect]: 'Report the defect with the text that the run printed',
   [EXIT.refused]: 'Set the right key, or ask the provider about your plan',
-  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget resets',
+  // A resumed run has a new budget of its own.
+  [EXIT.budget]:
+    'If the budget of the month is used up, raise `limits.credits_per_month`; after 402, top up the account',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
   [EXIT.publishFailed]: 'Fix the destination, backup or database that the message names',

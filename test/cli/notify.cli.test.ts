@@ -30,7 +30,9 @@ describe('notify', () => {
     expect(hook.got[0]?.body).toMatchObject({
       pipeline: 'test',
       text: expect.stringMatching(/ended at .* with exit 4: .*budget/) as string,
-      hint: expect.stringMatching(/Raise `limits`/) as string,
+      hint: expect.stringMatching(
+        /raise `limits.credits_per_month`; after 402, top up the account, then `/,
+      ) as string,
       key: hook.got[0]?.key,
     })
     done(await site.call(['status'], { env }))
