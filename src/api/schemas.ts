@@ -49,8 +49,9 @@ export function instantOf(text: string): number | string {
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
   }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
-  if (at < EARLIEST_MS || at > LATEST_MS)
+  if (at < EARLIEST_MS || at > LATEST_MS) {
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
+  }
   return at
 }
 

@@ -302,7 +302,7 @@ export function tableText(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: kinds.map((kind) => (LEFT_KINDS.has(kind) ? 'left' : 'right')),
   })
-  for (const row of cells)
+  for (const row of cells) {
     table.push(
       row.map((cell, column) => {
         const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
@@ -310,6 +310,7 @@ export function tableText(
         return meaning === undefined ? text : paint(meaning, text)
       }),
     )
+  }
   const [head = '', ...rows] = table.toString().split('\n')
   return [paint('dim', head.trimEnd()), ...rows.map((line) => line.trimEnd())].join('\n')
 }
