@@ -137,6 +137,7 @@ export function parsePage(body: Buffer) {
     /** Events on the page, by the service's count; null if it does not say. */
     limit: pagination.limit,
     hasMore: pagination.has_more,
+    /** The charge as the service sent it: any JSON value. */
     creditsSent: credit_used,
   }
 }
@@ -170,6 +171,7 @@ export function shortened(text: string, longest = LONGEST_SHOWN): string {
   return `${/^.*[\s,;]/su.exec(start)?.[0] ?? start}…`
 }
 
+/** Returns field and fault as text if it does not fit. */
 export function parseEvent(value: unknown): JobChangeEvent | string {
   const parsed = eventSchema.safeParse(value, { error: plainlyOfOthers })
   return parsed.success ? parsed.data : describeIssue(parsed.error)
