@@ -249,6 +249,7 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / DAY)} days`
 }
 
+/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
 }
