@@ -53,6 +53,7 @@ function notAccepted(status: number): string {
 
 /** 400: the service rejects the request. `serverMessage` names the problem. It is never retried unchanged. */
 export class BadRequestError extends JobtideError {
+  /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
     super(EXIT.usage, `${notAccepted(400)}: ${shortened(serverMessage)}`, {

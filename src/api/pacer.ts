@@ -38,6 +38,7 @@ export interface Permit {
 /** The permit would take longer than the longest allowed wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
+  /** Milliseconds until the permit. */
   readonly waitMs: number
   /** Whether it waits for the next trial, because requests failed, and the service ordered no such wait. */
   readonly isForTrial: boolean
@@ -76,7 +77,11 @@ export class Pacer {
     this.#limiter = requestsPerSecond === null ? null : new RateLimiter(requestsPerSecond)
   }
 
-  /** Each permit must be returned. @throws the signal's reason when it aborts first; WaitTooLongError */
+  /**
+   * Resolves when one request may be sent. Each permit must be returned.
+   * @throws the signal's reason when it aborts first
+   * @throws WaitTooLongError when the permit would take longer than the longest wait
+   */
   permit(signal: AbortSignal): Promise<Permit> {
     const permit = this.#last.then(() => this.#first(signal))
     this.#last = permit.catch(() => undefined)

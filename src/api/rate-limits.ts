@@ -33,6 +33,7 @@ const ROUND_TRIPS_TO_TRUST = 20
 
 /** Keeps our limit: at most `requests` in any window of `windowMs`. */
 export class RateLimiter {
+  /** A whole number from 1. */
   readonly requests: number
   readonly windowMs: number
   /** For each ended request that may still be in a window: the latest time at which it can have arrived. */
@@ -44,7 +45,10 @@ export class RateLimiter {
   /** False once the service refused a request that was within the limit. */
   isTrusted = true
 
-  /** Whole requests in the shortest window of a second or more: 2.5 a second is 3 in 1.2 s, 0.5 is 1 in 2 s. */
+  /**
+   * Whole requests in the shortest window of a second or more: 2.5 a second is 3 in 1.2 s, 0.5 is 1 in 2 s.
+   * @param requestsPerSecond above 0
+   */
   constructor(requestsPerSecond: number) {
     this.requests = Math.ceil(requestsPerSecond)
     this.windowMs = (this.requests / requestsPerSecond) * SECOND
@@ -63,6 +67,7 @@ export class RateLimiter {
     this.#dueAt = Math.max(this.#dueAt + this.#spacingMs, now - CATCH_UP_MS)
   }
 
+  /** A request, sent at `sentAt`, was answered or failed now. */
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
@@ -89,10 +94,13 @@ export class RateLimiter {
 // A reset "in 0 seconds" was rounded down; one in some seconds may be rounded up.
 const RESET_ROUNDING_MS = SECOND
 
+/** Times are on the monotonic clock, in milliseconds. */
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null
+  /** Requests that the service still accepts. */
   readonly remaining: number
+  /** From when on the service accepts more. */
   readonly endsAt: number
 }
 
@@ -116,6 +124,7 @@ export class ServiceQuota {
     return true
   }
 
+  /** A request ended without a report. */
   learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
     // The service no longer sends its counter.
     if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
@@ -123,7 +132,11 @@ export class ServiceQuota {
     this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
-  /** Minus infinity for now, infinity if a request in flight must end first. @param inFlight that no report includes */
+  /**
+   * When another request may be sent by the service's counter: minus infinity for now, infinity if a request in flight
+   * must end first.
+   * @param inFlight requests that no report includes yet @param own our own limit; null for none
+   */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
     const remaining = Math.min(...this.#reports.map((report) => report.remaining))
     if (remaining > inFlight || this.#isKeptBy(own)) return Number.NEGATIVE_INFINITY

@@ -95,11 +95,12 @@ function parseDate(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** Without a header. It is our guess, so it stays well below the longest wait. @param inARow orders to wait, from 1 */
+/** Milliseconds, without a header: our guess, well below the longest wait. @param inARow consecutive orders, from 1 */
 export function unsaidWait(inARow: number): number {
   return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
+/** Requests per window, requests left in it, milliseconds until the next one; null where the service says nothing. */
 export function rateReport(headers: Headers, nowMs: number) {
   const reset = headerOf(headers, 'x-ratelimit-reset')
   const resetMs = parseWait(reset, statedDate(headers) ?? nowMs)

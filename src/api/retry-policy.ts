@@ -66,6 +66,7 @@ export type RetryDecision =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
+/** The attempts at one request so far, including the last one. */
 export interface Attempts {
   /** Without orders to wait. A failed trial counts only after an unreadable answer, or if none was ever reached. */
   attempts: number
@@ -86,10 +87,13 @@ export interface RetryState extends Readonly<Attempts> {
   readonly outageMs: number
   /** Failures in that time; those of requests that were in flight together count once. */
   readonly failuresInARow: number
+  /** Whether this attempt at the run ever had a connection. */
   readonly wasReached: boolean
   /** The longest wait in milliseconds, both for any answer and as ordered by the service. */
   readonly maxWaitMs: number
+  /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
+  /** In [0, 1). */
   readonly random: number
 }
 

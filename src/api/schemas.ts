@@ -49,8 +49,9 @@ export function instantOf(text: string): number | string {
     return `expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`
   }
   // Checked after the zone is applied, which can move an instant into the year 0 or 10000.
-  if (at < EARLIEST_MS || at > LATEST_MS)
+  if (at < EARLIEST_MS || at > LATEST_MS) {
     return `expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`
+  }
   return at
 }
 
@@ -136,6 +137,7 @@ export function parsePage(body: Buffer) {
     /** Events on the page, by the service's count; null if it does not say. */
     limit: pagination.limit,
     hasMore: pagination.has_more,
+    /** The charge as the service sent it: any JSON value. */
     creditsSent: credit_used,
   }
 }
@@ -169,6 +171,7 @@ export function shortened(text: string, longest = LONGEST_SHOWN): string {
   return `${/^.*[\s,;]/su.exec(start)?.[0] ?? start}…`
 }
 
+/** Returns field and fault as text if it does not fit. */
 export function parseEvent(value: unknown): JobChangeEvent | string {
   const parsed = eventSchema.safeParse(value, { error: plainlyOfOthers })
   return parsed.success ? parsed.data : describeIssue(parsed.error)

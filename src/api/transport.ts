@@ -39,6 +39,7 @@ export class NoAnswerError extends Error {
   }
 }
 
+/** Sends one request at a time to one origin. */
 export interface Transport {
   /** Without a body, sends a GET. @throws NoAnswerError when no complete answer came; the signal's reason */
   send(path: string, body: object | null, signal: AbortSignal): Promise<Answer>

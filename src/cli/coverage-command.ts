@@ -31,6 +31,7 @@ import { counted, facts, table, agoText, companyText, durationText, type Report 
 export interface CoverageOptions {
   readonly all?: boolean
   readonly prove?: boolean
+  /** The list to use instead of the pipeline's. */
   readonly organizations?: string
 }
 

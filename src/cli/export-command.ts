@@ -14,8 +14,11 @@ import { table, type Column, type Report } from './report.ts'
 
 export interface ExportOptions {
   readonly to: string
+  /** Names, separated by commas. */
   readonly tables?: string
+  /** Of the files of a folder. */
   readonly format?: 'csv' | 'parquet'
+  /** Of PostgreSQL. */
   readonly schema?: string
 }
 

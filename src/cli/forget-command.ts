@@ -29,7 +29,9 @@ export interface ForgetOptions {
   readonly from?: string
   readonly olderThan?: number
   readonly yes?: boolean
+  /** Destinations of snapshots that are gone for good. */
   readonly gone?: readonly string[]
+  /** A pipeline whose destination and S3 settings to include. */
   readonly pipeline?: string
 }
 

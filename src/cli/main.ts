@@ -33,6 +33,7 @@ export async function runCommandLine(
   })
   streams.stderr.on('error', () => undefined)
 
+  // Fields of the current run, added to each of its log lines.
   const logFields: Record<string, string> = {}
   let output: Output | null = null
   let exitCode: ExitCode = EXIT.done

@@ -182,6 +182,7 @@ function pipelineFigures(
 
 type Ended = RunHistory & { readonly finished: NonNullable<RunHistory['finished']> }
 
+/** The run of a pipeline that ended last; null if none has. */
 function lastEnded({ runs }: Freshness['history'], name: string): Ended | null {
   const ends = [...runs.values()]
     .filter((run): run is Ended => run.started.pipeline === name && run.finished !== null)

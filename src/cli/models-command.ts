@@ -137,6 +137,7 @@ type TableGroup = Omit<(typeof GROUPS)[number], 'schema'> & {
   readonly tables: readonly CatalogueTable[]
 }
 
+/** The page as HTML. @param writtenAt milliseconds since 1970 UTC */
 export function cataloguePage(all: readonly TableGroup[], writtenAt: number): string {
   const groups = all.filter((group) => group.tables.length > 0)
   const tables = groups.flatMap((group) => group.tables)

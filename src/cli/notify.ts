@@ -364,6 +364,7 @@ const HEARTBEAT = 'notify.heartbeat'
 export interface Destination {
   /** Its name in the log, without secrets or personal names. */
   readonly name: string
+  /** The folder of its outbox. */
   readonly folder: string
   readonly on: readonly Told[]
   /** Whether its address can work, as far as this machine knows. @throws Error that says what is wrong */

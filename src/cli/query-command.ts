@@ -73,8 +73,9 @@ export async function queryCommand(
       if (
         empty &&
         (await warehouse.number(`from ${quoteIdentifier(empty.table)} select count(*)`)) === 0
-      )
+      ) {
         output.note(`No rows: ${empty.why}.`)
+      }
     } else {
       await printRows(stream, context, shown)
     }

@@ -43,6 +43,7 @@ interface DigestOptions extends Scope {
   readonly format: 'text' | 'slack' | 'email'
 }
 
+/** The window, and the organisations of a list; null for all. */
 async function scopeOf({ clock, logger }: Context, { organizations: file, ...choice }: Scope) {
   const writtenAt = clock.now()
   const window = chosenWindow(choice, writtenAt)

@@ -249,6 +249,7 @@ export function durationText(ms: number): string {
   return `${Math.round(ms / DAY)} days`
 }
 
+/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
 }
@@ -302,7 +303,7 @@ export function tableText(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: kinds.map((kind) => (LEFT_KINDS.has(kind) ? 'left' : 'right')),
   })
-  for (const row of cells)
+  for (const row of cells) {
     table.push(
       row.map((cell, column) => {
         const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
@@ -310,6 +311,7 @@ export function tableText(
         return meaning === undefined ? text : paint(meaning, text)
       }),
     )
+  }
   const [head = '', ...rows] = table.toString().split('\n')
   return [paint('dim', head.trimEnd()), ...rows.map((line) => line.trimEnd())].join('\n')
 }

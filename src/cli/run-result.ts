@@ -44,7 +44,7 @@ export function staleCopy(copy: AnalystCopyReport | null): JobtideError | null {
 
 /**
  * An erasure that was not complete when a run began, or is not when it ends.
- * @param began when it began before the run; null if it did not
+ * @param began when it began before the run, milliseconds since 1970 UTC; null if it did not
  * @param certificate of the erasure at the end of the run; null for none
  */
 export function erasureState(

@@ -70,12 +70,13 @@ export async function scheduleCommand(
       takeTurn: async () => {
         // Where the folder or the disk is at fault, the run says so.
         const turn = await takeScheduleTurn(directory.root).catch(() => NO_TURN)
-        if (turn === null && !isWaiting)
+        if (turn === null && !isWaiting) {
           tell(
             context,
             'waiting',
             `another \`jobtide schedule\` runs a pipeline in ${directory.root}`,
           )
+        }
         isWaiting = turn === null
         return turn
       },

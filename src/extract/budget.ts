@@ -96,15 +96,21 @@ export class Budget {
     this.#spentIn = new Map(options.month?.spentBy)
   }
 
+  /** Credits of the run, charged or in doubt, its earlier attempts included. */
   get spent(): number {
     return this.#spent
   }
 
+  /** Of these, the credits since this budget began. */
   get spentNow(): number {
     return this.#spent - this.#options.run.spent
   }
 
-  /** Waits while other requests may still release theirs. @throws BudgetReachedError; the signal's reason */
+  /**
+   * Reserves the price of one page. Waits while other requests may still release theirs.
+   * @throws BudgetReachedError when no request in flight can release enough
+   * @throws the signal's reason when it aborts first
+   */
   async reserve(signal: AbortSignal): Promise<Reservation> {
     for (;;) {
       signal.throwIfAborted()

@@ -33,6 +33,7 @@ export interface CollectOptions extends Omit<
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
+  /** The most pages of one list, 1 or more. */
   readonly pages: number
 }
 

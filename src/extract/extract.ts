@@ -30,7 +30,10 @@ import { respectStoredRetryAfter } from './retries.ts'
 import { isNamed, untrackedCompanies } from './untracked.ts'
 import { Workers, budgetOf } from './workers.ts'
 
-/** Reads what is not read yet. @throws the first error; pages bought until then are in the journal */
+/**
+ * Reads what is not read yet; pages of earlier attempts at the run are not counted.
+ * @throws the first error that ends the run; pages bought until then are in the journal
+ */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }
@@ -287,6 +290,7 @@ class Extraction {
   }
 }
 
+/** Replaces a batch whose pages do not form one list. */
 function fromPage1(batch: BatchRecord): BatchRecord[] {
   return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }

@@ -27,6 +27,7 @@ export interface BuyingOptions {
   readonly clocksBefore?: Pick<ClockHistory, 'serverAheadMs' | 'reached'>
   /** Stops cleanly: requests in flight end first. */
   readonly stop: AbortSignal
+  /** Aborts requests in flight. */
   readonly abort: AbortSignal
 }
 
@@ -42,8 +43,9 @@ export interface ExtractOptions extends BuyingOptions {
   readonly monthlyCredits?: BudgetOptions['month']
   /** The last price of a page, in credits; default: the expected price. */
   readonly pagePrice?: number
+  /** Batches, and so requests, in parallel, 1 or more. */
   readonly concurrency: number
-  /** When the service accepts requests again, as an earlier run was asked (since 1970 UTC); 0 for now. */
+  /** When the service accepts requests again, as an earlier run was asked: milliseconds since 1970 UTC; 0 for now. */
   readonly notBefore: number
   readonly onProgress?: (progress: ExtractProgress) => void
 }
@@ -53,6 +55,7 @@ export interface ExtractProgress {
   readonly fraction: number
   readonly batchesDone: number
   readonly batches: number
+  /** Pages with events, which are charged. */
   readonly pages: number
   readonly events: number
   readonly credits: number
@@ -63,6 +66,7 @@ export interface ExtractProgress {
   readonly unexpectedCharges: number
   /** Lists of other endpoints that were not read completely: they have more pages than allowed, or became shorter. */
   readonly listsCut: number
+  /** Search filters that the service did not recognise, as text. */
   readonly filterErrors: readonly string[]
   /** The disagreement of the service's clock and this machine's; null for none. */
   readonly clockTrouble: ClockTrouble | null

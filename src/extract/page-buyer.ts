@@ -44,7 +44,10 @@ export class PageBuyer {
     this.serviceClock = new ServiceClock(options)
   }
 
-  /** @throws BadRequestError when the service refuses the request; JobtideError when the run must stop */
+  /**
+   * @param page from 1 @throws BadRequestError when the service refuses the request
+   * @throws JobtideError when the run must stop; StorageError when the journal cannot be written
+   */
   buy(batch: BatchRecord, page: number, isFreeProbe = false): Promise<PageReceived> {
     const body = requestBody(batch, page)
     const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
@@ -53,14 +56,17 @@ export class PageBuyer {
     return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
   }
 
-  /** Asks for free whether the service accepts these companies of `batch`; null if it does not say. */
+  /**
+   * Asks for free whether the service accepts these companies of `batch`; null if it does not say.
+   * @throws what buy() throws, except BadRequestError
+   */
   async accepts(batch: BatchRecord, organizations: readonly OrganizationRef[]) {
     const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
     if (!(answer instanceof BadRequestError)) return answer.events === 0 ? true : null
     return isAboutCompany(answer.serverMessage) ? false : null
   }
 
-  /** Whether a page promises more: free if it is empty. It does not count as read. */
+  /** Whether a page promises more: free if it is empty. It does not count as read. @throws as accepts() */
   async goesOnAt(batch: BatchRecord, page: number): Promise<boolean> {
     const answer = await this.#probe(batch, page)
     return !(answer instanceof BadRequestError) && answer.has_more
@@ -75,7 +81,11 @@ export class PageBuyer {
     }
   }
 
-  /** Records the ids that the pages of a batch showed, once it was read to its end. @returns the ids */
+  /**
+   * Records the ids that the pages of a batch showed, once it was read to its end.
+   * @returns the ids, each with the URL or slug that it was learnt for
+   * @throws StorageError when the journal cannot be written
+   */
   learnIds(batch: BatchRecord): readonly LearntId[] {
     const { clock, writer } = this.#options
     const ids = this.#ids.learn(batch)

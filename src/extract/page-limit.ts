@@ -27,7 +27,11 @@ export class EndlessListError extends UnavailableError {
   }
 }
 
-/** Watches a batch while it is read. @returns whether it is too wide; asked before each page is bought */
+/**
+ * Watches a batch while one process reads it.
+ * @returns whether it has more pages than the service counts; asked before each page is bought
+ * @throws EndlessListError, also from there, when the service pages without end
+ */
 export function pageLimit(batch: BatchRecord, buyer: PageBuyer) {
   const { was_endless: wasEndless, part_of_wide: isPart } = batch
   let isControlled = false

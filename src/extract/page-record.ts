@@ -74,6 +74,7 @@ export interface ReceivedPage {
   readonly envelope: PageEnvelope
   readonly events: readonly EventFacts[]
   readonly shown: Readonly<ReturnType<typeof shownIn>>
+  /** The service's time when it was read. */
   readonly time: ServiceTime
 }
 
@@ -124,9 +125,10 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
 }
 
 /**
- * Until the id of a company requested by URL is known, any id may be its own, even under another name, because companies
- * are renamed. But a URL means one company: if a page has more ids with other names than there are URLs, some companies
- * were not requested, and no rule can tell which.
+ * The ids on a page that belong to its batch, and those that it did not ask for. Until the id of a company requested by
+ * URL is known, any id may be its own, even under another name, because companies are renamed. But a URL means one
+ * company: if a page has more ids with other names than there are URLs, some companies were not requested, and no rule
+ * can tell which.
  */
 export function shownIn({ organizations }: BatchRecord, events: readonly EventFacts[]) {
   const ids = new Set(organizations.flatMap(({ by, value }) => (by === 'id' ? value : [])))

@@ -27,6 +27,7 @@ export interface PaidRequest {
   readonly batchId: string
   readonly page: number
   readonly path: string
+  /** Null for a GET request. */
   readonly body: object | null
   /** The most that it may cost, which a request in doubt counts as. */
   readonly credits: number
@@ -72,7 +73,11 @@ export class RequestBuyer {
     this.#retries = new Retries(options, `${options.baseUrl}${path}`)
   }
 
-  /** @throws UnansweredError if only this item gets no answer; BadRequestError; JobtideError if the run must stop */
+  /**
+   * Makes as many attempts as the retry policy allows.
+   * @throws UnansweredError if only this item gets no answer; BadRequestError when the service refuses the request
+   * @throws JobtideError when the run must stop; StorageError when the journal cannot be written
+   */
   async buy<T extends Paid>(request: PaidRequest, read: ReadAnswer<T>): Promise<T> {
     const attempts = { attempts: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
     for (let tries = 1; ; tries += 1) {

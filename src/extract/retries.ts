@@ -99,12 +99,16 @@ class Streak {
   }
 }
 
+/** The failures of one attempt at a run. Times are on the monotonic clock. */
 export class Retries {
   readonly #options: BuyingOptions
   readonly #url: string
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
-  /** When the first request that failed since the last answer was sent. */
+  /**
+   * When the first request that failed since the last answer was sent, on the monotonic clock; it may have been in
+   * flight when that answer came.
+   */
   #troubleSince: number | null = null
   #trouble: string | null = null
   readonly #failures = new Streak()

@@ -8,6 +8,7 @@ import type { BadRequestError } from '../api/errors.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 
+/** Asks for free whether the service accepts these companies of a batch; null if it does not say. */
 export type Probe = (
   batch: BatchRecord,
   companies: readonly OrganizationRef[],
@@ -21,6 +22,7 @@ export function isAboutCompany(message: string): boolean {
   return ABOUT_A_COMPANY.test(message)
 }
 
+/** Whether a message names a company as it was requested. */
 export function isNamed(message: string, { value }: OrganizationRef): boolean {
   return message.toLowerCase().includes(companySlug(value) || value.toLowerCase())
 }

@@ -33,6 +33,7 @@ export class Workers {
     void this.#queue.add(attempt, { priority })
   }
 
+  /** Waits until all work has ended. @throws the first error */
   async idle(): Promise<void> {
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error

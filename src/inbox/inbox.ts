@@ -20,6 +20,7 @@ import { newUlid } from '../support/ulid.ts'
 import { MIB, MINUTE, SECOND } from '../support/units.ts'
 
 export interface Delivery {
+  /** A ULID. */
   readonly id: string
   /** Milliseconds since 1970 UTC. */
   readonly at: number
@@ -95,6 +96,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
+/** Oldest first. */
 export function filesOfInbox(folder: string): string[] {
   return filesIn(folder, SUFFIX)
 }

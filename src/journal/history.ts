@@ -74,12 +74,13 @@ export function emptyHistory() {
     ids: new Map<string, string>(),
     /** When each was learnt, milliseconds since 1970 UTC. */
     learntAt: new Map<string, number>(),
-    /** When batches with an organisation were read to their end, milliseconds since 1970 UTC. */
+    /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
     asked: new Map<string, { readonly first: number; readonly last: number }>(),
+    /** By lookup_key. */
     answered: new Map<string, Answered>(),
     /** By `${day} ${pipeline}`, the UTC day a request was sent. */
     spending: new Map<string, DaySpending>(),
-    /** The charge of the last page that cost something; of several at the same time the highest. */
+    /** The charge of the last page that cost something, and when it came; of several at the same time the highest. */
     lastPrice: { at: 0, credits: 0 },
     /** Times that the service named: the latest of all, and the last one; see pausedUntil. */
     pauses: [] as Pause[],

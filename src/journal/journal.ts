@@ -64,6 +64,7 @@ export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT
   const writer = (): JournalWriter => new SegmentWriter(folder, clock, segmentBytes)
   return {
     folder,
+    /** Names of the segments, oldest first. */
     segments: () => listSegments(folder),
     /** The records of one segment from byte `from` on; see readSegment. */
     read: (segment: string, from?: number) => readSegment(join(folder, segment), from),

@@ -27,6 +27,7 @@ async function noteOf(warehouse: Warehouse, key: Note): Promise<string | undefin
   return row?.value
 }
 
+/** The inputs of the last good build; undefined if there was none. */
 export function lastFingerprint(warehouse: Warehouse): Promise<string | undefined> {
   return noteOf(warehouse, 'fingerprint')
 }
@@ -40,7 +41,11 @@ export async function ownTables(warehouse: Warehouse): Promise<readonly TableDef
   return (await readState(warehouse))?.tables ?? []
 }
 
-/** Null if the next build can be incremental. @param mostChanged share of all events, 0 to 1, of changed people */
+/**
+ * Why the next build must be a full refresh; null if it can be incremental.
+ * @param mostChanged the largest share of all events, 0 to 1, that changed people may have
+ * @param isWhole false for a partial build, which may follow another one
+ */
 export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
@@ -90,6 +95,7 @@ export async function refusePartial(warehouse: Warehouse, project: Project): Pro
   })
 }
 
+/** Records the inputs of the tables, and clears what changed since. */
 export async function writeState(warehouse: Warehouse, project: Project): Promise<void> {
   const { fingerprint, own, nodes } = project
   const tables = nodes.flatMap(

@@ -39,11 +39,13 @@ import {
 } from './tables.ts'
 
 export interface BuildOptions {
+  /** Names this build in ops.checks. */
   readonly buildId: string
   /** The time of the build; recorded in ops.checks only, so that tables depend only on the events. */
   readonly builtAt: Date
   /** Folder with staging/, core/ and marts/. Default: the models that ship with Jobtide. */
   readonly modelFolder?: string
+  /** Folder of the checks. Default: the checks that ship with Jobtide. */
   readonly checkFolder?: string
   /** Folder of the user's models/ and checks/; null: that of the last build. Default: none; their tables go. */
   readonly ownFolder?: string | null | undefined
@@ -53,6 +55,7 @@ export interface BuildOptions {
   readonly onProgress?: (step: BuildStep) => void
   /** Builds the computed models and what they read; all other models become views. Default: false. */
   readonly titlesOnly?: boolean
+  /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
@@ -74,7 +77,7 @@ export interface BuildStep {
 
 /**
  * `fullRefreshReason` is null for an incremental build, `selected` if all models were built; `dropped` has the user's
- * own models whose files are gone.
+ * own models whose files are gone, `checks` the names of the checks, which all passed.
  */
 export type BuildReport = Readonly<Awaited<ReturnType<typeof buildModels>>>
 

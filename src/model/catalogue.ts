@@ -37,6 +37,7 @@ export const GROUPS = [
   },
 ]
 
+/** Its schema, or `own` for a model of the user's. */
 export function groupOf({ schema, isOwn }: Pick<CatalogueTable, 'schema' | 'isOwn'>): string {
   return isOwn ? 'own' : schema
 }

@@ -14,6 +14,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { namingFile } from './own/files.ts'
 
+/** One rule and the select that returns the rows that break it. */
 export interface Check {
   readonly name: string
   readonly sql: string
@@ -108,6 +109,7 @@ function columnCheck(
 
 const SAMPLE_ROWS = 5
 
+/** By name; `reads` stays empty. */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const sql = withoutSemicolon(readFileSync(path, 'utf8'))
@@ -147,6 +149,7 @@ export async function runChecks(
   return outcomes
 }
 
+/** The indexes of the checks that failed. */
 async function failedOf(warehouse: Warehouse, checks: readonly Check[]) {
   const selects = checks.map(
     ({ sql }, place) => `select ${place} as place from (${sql}) having count(*) > 0`,
@@ -179,6 +182,7 @@ export function passed({ name }: Check): CheckOutcome {
   return { name, offenders: 0, sample: [] }
 }
 
+/** Replaces the content of ops.checks with the outcomes of one build. */
 export async function recordChecks(
   warehouse: Warehouse,
   build_id: string,

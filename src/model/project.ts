@@ -26,6 +26,7 @@ import { computedModels, configFiles, type ComputedModel } from './computed-mode
 /** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has one. */
 export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly kind: 'computed' | 'table' | 'view'
+  /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
   /** As `sql`, with the schema before each table outside `main`: readers of a view may not search that schema. */
   readonly storedSql: string
@@ -39,6 +40,7 @@ export interface Project {
   readonly checks: readonly Check[]
   /** Names that no other table may have: those of all models, even if a build makes no table of one. */
   readonly reserved: ReadonlySet<string>
+  /** The statements that define the functions which the models call. */
   readonly macros: string
   /** Changes whenever the same rows could result in other tables or checks. */
   readonly fingerprint: string
@@ -52,6 +54,7 @@ export interface OwnProject {
   readonly made: Readonly<Record<string, string>>
   /** Models whose tables do not match the files: a file is new or edited, or the model reads such a one. */
   readonly stale: ReadonlySet<string>
+  /** Names of the models whose files are gone. */
   readonly gone: readonly string[]
 }
 
@@ -118,6 +121,7 @@ async function readsWithKept(
   return new Map([...found, ...parsed])
 }
 
+/** Stores the inputs of each select that ships; for `npm run build`. */
 export async function keepReads(): Promise<void> {
   await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
     const named = [...computedModels, ...readModelFiles(), ...readChecks(SHIPPED_CHECKS)]
@@ -222,7 +226,11 @@ function defect(message: string): JobtideError {
   return new JobtideError(EXIT.defect, message)
 }
 
-/** Each model after those that it reads. @param refuse makes the error for an unknown or taken name, or a circle */
+/**
+ * Models in an order in which each comes after those that it reads, otherwise alphabetical.
+ * @param existing tables that exist before any model runs
+ * @param refuse makes the error, which names model and table, for an unknown or taken name, or a circle
+ */
 export function runOrder<M extends Pick<ProjectNode, 'name' | 'reads'>>(
   models: readonly M[],
   existing: readonly string[],

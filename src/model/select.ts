@@ -29,7 +29,13 @@ export function withRead(nodes: readonly Reader[], names: Iterable<string>): Set
   return found
 }
 
-/** In the syntax of dbt, separated by blanks or commas. @param nodes in run order @throws ConfigError */
+/**
+ * The names of the models that are selected, in the syntax of dbt: `name`, `+name`, `name+`, `path:models`,
+ * `tier:detail`.
+ * @param nodes in run order
+ * @param words each one or several selectors, separated by blanks or commas; the result is their union
+ * @throws ConfigError for a selector that names no model, with a proposal
+ */
 export function selectModels(nodes: readonly Node[], words: readonly string[]) {
   const names = nodes.map(({ name }) => name)
   const selected = new Set<string>()

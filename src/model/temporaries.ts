@@ -11,6 +11,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ProjectNode } from './project.ts'
 
 export interface Written {
+  /** Deleted and inserted ones. */
   readonly rows: number
   /** The years of these rows; null for a row without one, and for all rows if the table has no years. */
   readonly years: readonly (number | null)[]
@@ -120,6 +121,7 @@ export class Temporaries {
   }
 }
 
+/** A hash of a row, 64 bits; SQL. */
 export function rowHashSql(columns: readonly TypedColumn[]): string {
   const hashed = columns.map(({ name, type }) =>
     // The engine gives null, an empty list and a list of one null the same hash.

@@ -15,6 +15,7 @@ export interface Message {
   readonly kind: MessageKind
   readonly pipeline: string
   readonly text: string
+  /** What to do; null if nothing. */
   readonly hint: string | null
   readonly runId: string | null
   /** When the problem was found or its run ended, milliseconds since 1970 UTC. */
@@ -26,11 +27,13 @@ export interface Wrong {
   readonly message: string
   readonly hint: string
   readonly runId: string | null
+  /** Milliseconds since 1970 UTC; with `id` it identifies the problem as long as it lasts. */
   readonly since: number
 }
 
 export interface LastEnd {
   readonly runId: string
+  /** Milliseconds since 1970 UTC. */
   readonly at: number
   readonly exitCode: number
 }

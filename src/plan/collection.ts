@@ -16,6 +16,7 @@ export interface CollectQuestion {
   readonly lookups: readonly Lookup[]
   /** Answers younger than this are not requested again, in milliseconds. */
   readonly refreshMs: number
+  /** The most pages of one list, 1 or more. */
   readonly pages: number
   /** Whether recent refusals are requested again, to show their reason. */
   readonly repeatsRefused?: true
@@ -24,9 +25,10 @@ export interface CollectQuestion {
 export type Lookup = Pick<LookupRecord, 'subject' | 'request'>
 
 /**
- * Leaves out what was answered recently (`fresh`), some of it not found or refused (`absent`). The price is that of one
- * page for each lookup, and of the most pages that each list may have.
- * @param declared its endpoint @param nowMs milliseconds since 1970 UTC
+ * Leaves out what was answered recently (`fresh`), some of it not found or refused (`absent`). The price, in credits,
+ * is that of one page for each lookup, and of the most pages that each list may have.
+ * @param declared the endpoint: which requests have pages, and the possible price of one
+ * @param nowMs milliseconds since 1970 UTC
  */
 export function planCollection(
   { endpoint, lookups, refreshMs, pages, repeatsRefused }: CollectQuestion,

@@ -39,6 +39,7 @@ export function wantedOf(
   return { organizations, eventTypes, filters, window: far }
 }
 
+/** A stretch of detection time that was not looked at. */
 export interface UnreadStretch extends Stretch {
   readonly eventTypes: readonly EventType[]
   /** Its place: before the first read, between two reads, after the last, or nothing was read at all. */
@@ -56,7 +57,10 @@ export interface OrganizationCoverage {
   readonly from: number | null
   /** Up to when all event types are covered, apart from gaps; null if one of them was never read. */
   readonly watermark: number | null
-  /** Up to when answers with events cover it; null for none. Later, empty time is requested again. */
+  /**
+   * Up to when answers with events cover it, at most the watermark; null if no answer ever had an event. The time since
+   * then was answered without events, and is requested again.
+   */
   readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, including repeats, by the journal's headers. */
@@ -70,7 +74,11 @@ export interface OrganizationCoverage {
 /** Coverage of all these organisations, the earliest watermark first. */
 export type CoverageReport = Readonly<ReturnType<typeof totalled>>
 
-/** Without `wanted`: all that were ever requested with these filters. @param nowMs by the service's clock */
+/**
+ * Each organisation since its first read, for its requested event types. Without `wanted`: all that were ever requested
+ * with these filters, or with none.
+ * @param nowMs milliseconds since 1970 UTC, by the service's clock
+ */
 export function coverageReport(
   wanted: Wanted | null,
   past: PlanHistory,
@@ -148,7 +156,7 @@ export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
   return watermark !== null && events === 0
 }
 
-/** @param covered sorted, without overlaps @param from null: the beginning */
+/** Time that no interval covers, oldest first. @param covered sorted, no overlaps @param from null: the beginning */
 export function unreadBetween(
   covered: readonly CoveredInterval[],
   from: number | null,

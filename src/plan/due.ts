@@ -16,6 +16,7 @@ export function lastDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).previousRuns(1, new Date(reference))[0]?.getTime() ?? null
 }
 
+/** After `nowMs`; null when there is none. */
 export function nextDue(schedule: Schedule, nowMs: number): number | null {
   return jobOf(schedule).nextRun(new Date(nowMs))?.getTime() ?? null
 }

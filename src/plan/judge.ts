@@ -35,6 +35,7 @@ export interface Judgement {
   /** One sentence; no personal data. */
   readonly message: string
   readonly hint: string
+  /** The run that it is about, if any. */
   readonly runId: string | null
   /** Milliseconds since 1970 UTC; with `id` and `pipeline` it identifies the problem as long as it lasts. */
   readonly since: number
@@ -53,12 +54,14 @@ export interface JudgedPipeline {
   readonly coverage?: CoverageReport | null
   /** Lines in its lists that name nothing. */
   readonly skipped?: readonly SkippedLines[]
+  /** Why its file could not be read; null if it could. */
   readonly problem: string | null
   /** True if it should have run: it was named, or its file has a schedule. */
   readonly isExpected: boolean
 }
 
 export interface JudgingOptions {
+  /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
   /** The same by the service's clock. */
   readonly serverNowMs: number
@@ -124,6 +127,7 @@ interface Facts extends JudgingOptions {
   readonly pipeline: JudgedPipeline
   readonly runs: PipelineRuns
   readonly coverage: CoverageReport | null
+  /** The command that runs the pipeline. */
   readonly again: string
 }
 

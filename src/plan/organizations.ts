@@ -144,7 +144,7 @@ export function readRows(bytes: Uint8Array, file: string, of: string, hint: stri
   return parseRows(decodeText(bytes), file, of, hint, { delimiter: DELIMITERS, comment: '#' })
 }
 
-/** The lines of a table with a header: one delimiter throughout, no comments. @throws ConfigError */
+/** The lines of a table with a header: one delimiter, no comments. @throws ConfigError that names the file */
 export function readTable(bytes: Uint8Array, file: string, hint: string): Row[] {
   const text = decodeTable(bytes)
   const lines = text.split(/\r\n?|\n/)

@@ -137,7 +137,10 @@ const SYNTAX: Readonly<Record<string, string>> = {
 
 export type ReadableParts = Readonly<ReturnType<typeof readableParts>>
 
-/** The valid parts of a file with errors: whom to notify that its pipeline cannot run, and when it should. */
+/**
+ * The valid parts of a file with errors, each on its own: whom to notify that its pipeline cannot run, and when it
+ * should. Never throws.
+ */
 export function readableParts(written: string) {
   const { name, schedule, timezone, notify } = commonFields
   let values: Readonly<Record<string, unknown>> = {}

@@ -57,6 +57,7 @@ export function currentFiles({ tables }: Pick<Manifest, 'tables'>): Map<string, 
   return found
 }
 
+/** The content of `current/` according to its record; null where there is none. */
 export async function readCurrentRecord(store: ObjectStore) {
   const stored = await store.get(RECORD_KEY)
   const text = Buffer.from(stored?.bytes ?? []).toString()

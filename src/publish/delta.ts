@@ -28,19 +28,24 @@ const actionSchema = z.object({
   commitInfo: z.looseObject({}).optional(),
   protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int() }).optional(),
   metaData: z.looseObject({ id: z.string(), createdTime: z.int().optional() }).optional(),
+  /** The progress of an application. */
   txn: z
     .object({ appId: z.string(), version: z.int(), lastUpdated: z.int().optional() })
     .optional(),
+  /** A file that no longer belongs to the table. */
   remove: z.looseObject({ path: z.string(), deletionTimestamp: z.int().optional() }).optional(),
+  /** A file that belongs to the table from now on; `stats` is JSON. */
   add: z.looseObject({ path: z.string(), size: z.int(), stats: z.string().optional() }).optional(),
 })
 
+/** One line: one of its fields is there. */
 export type Action = z.infer<typeof actionSchema>
 
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
 }
 
+/** @param where the lines are, for messages @throws DamagedLogError for a line that is not an action */
 export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {
@@ -107,6 +112,7 @@ export interface LogState {
 
 export const emptyLog: LogState = { version: -1, files: new Map(), tombstones: new Map() }
 
+/** The sequence number of the snapshot that a log shows; 0 for none. */
 export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
@@ -137,7 +143,12 @@ export interface LogSource extends ObjectSource {
   readonly warehouse: Warehouse
 }
 
-/** @param listed its keys; listed here unless given @throws DamagedLogError for a log that cannot be continued */
+/**
+ * Its state is {@link emptyLog} when there is no log. @param listed its keys; listed here unless given
+ * @returns also the version of the newest checkpoint, null when there is none
+ * @throws DamagedLogError for a log that cannot be continued: a version is lost or unreadable, or another engine or
+ * Jobtide 0.12 needs more protocol features than Jobtide knows
+ */
 export async function readStoredLog(source: LogSource, table: string, listed?: readonly string[]) {
   const { store } = source
   const keys = listed ?? (await store.list(logFolder(table))).map(({ key }) => key)
@@ -256,8 +267,9 @@ const MOST_ATTEMPTS = 10
 
 /**
  * Adds one commit to each log that does not match the manifest, unless it shows a later snapshot. Changes of other
- * engines are undone, and a log that cannot be continued begins again: the manifest has all its content. Repeatable,
- * and safe while another publisher runs. @throws PublishError when a column has no type in the protocol
+ * engines are undone, and a log that cannot be continued begins again: the manifest has all its content. The log of a
+ * table that is no longer published stays as it is. Repeatable, and safe while another publisher runs.
+ * @throws PublishError when a column has no type in the Delta protocol, or the store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<LogVersions> {
   const { manifest, known = {}, listed, signal } = options
@@ -323,7 +335,10 @@ async function commit(options: SyncOptions, table: ManifestTable, state: LogStat
   return applyActions(state, version, actions)
 }
 
-/** Removes every version of the logs but the newest, which then stands in a checkpoint. No other process uses them. */
+/**
+ * Removes every version of the logs but the newest, which then stands in a checkpoint. A store that keeps versions of
+ * objects keeps those. No other process reads or writes the logs meanwhile.
+ */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   await syncDeltaLogs(options)
   for (const { name } of options.manifest.tables) {

@@ -51,6 +51,7 @@ export interface ExportOptions {
   readonly warehouse: Warehouse
   /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
   readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
+  /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
@@ -72,8 +73,9 @@ export interface PublishStep extends Step {
 }
 
 /**
+ * Exports every table, in the transaction that is open.
  * @param before the snapshot that readers see, where its files are kept
- * @param sizes the objects of the store below `tables/`: key → bytes
+ * @param sizes the objects of the store below `tables/`: key → bytes @param versions that write now
  * @returns the tables as a manifest has them, and which of their files are not in the store
  */
 export async function exportTables(
@@ -241,7 +243,10 @@ interface CopyResult {
   readonly column_statistics: MapEntries<MapEntries<string>>
 }
 
-/** Writes rows to `path`, in the order of their key. @param source its `from` is SQL after `select <columns>` */
+/**
+ * Writes rows to `path`, in the order of their key. No rows give a file without rows, so that its columns can be read.
+ * @param source its `from` is SQL after `select <columns>`
+ */
 export async function writeParquet(
   warehouse: Warehouse,
   source: {
@@ -308,7 +313,8 @@ export type PublishedColumns = ReturnType<typeof publishedColumns>
 
 /**
  * The columns that go into snapshots. Known names keep their field ids; new ones get the next.
- * @throws PublishError when the table, or a column it is sorted by, is missing, or Parquet cannot hold one exactly
+ * @throws PublishError when the table, or a column it is sorted by, is missing, when Parquet cannot hold a column
+ * exactly, or when the name of one is not plain
  */
 export function publishedColumns(
   of: ReadonlyMap<string, readonly StoredColumn[]>,

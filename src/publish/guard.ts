@@ -39,10 +39,11 @@ export const NEWER_BACK =
 export const BOUGHT_AGAIN = 'What the older journal lacks is bought again, and no budget counts it.'
 
 /**
- * Refuses, before a run buys, a destination fed from another journal or a newer copy of this one, or that knows of
- * more erased people: a run that cannot publish spends nothing.
+ * Refuses, before a run buys, a destination fed from another journal or a newer copy of this one, or that knows of more
+ * erased people: a run that cannot publish spends nothing. Opening it has already shown that it can be written.
  * @param credits charged or in doubt, of all runs of the journal here. A ledger only grows, so with fewer credits than
  * the snapshot it is an older copy, whose run would buy again what the newer one has
+ * @throws PublishError also when pointer or manifest is missing, changed or not Jobtide's
  */
 export async function checkDestination(
   store: ObjectStore,
@@ -63,6 +64,7 @@ export async function checkDestination(
   )
 }
 
+/** Refuses a snapshot in place of the one that readers see. @throws PublishError */
 export function assertNoDataLoss(before: StoredManifest, now: Manifest, choices: Choices): void {
   const { destination } = now
   if (canReplace(before, now, destination, choices)) return
@@ -166,7 +168,11 @@ function lossesOf(before: StoredManifest, now: Manifest): string[] {
   return losses
 }
 
-/** Another version's removed columns and changed types are an upgrade: a warning only. @throws PublishError */
+/**
+ * Refuses a snapshot without tables or columns that readers have, or with a column of another type. If another version
+ * wrote the snapshot, the change is an upgrade and only a warning: CHANGELOG.md names what it renamed.
+ * @throws PublishError
+ */
 export function refuseSchemaChange(
   before: StoredManifest,
   now: Manifest,

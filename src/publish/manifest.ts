@@ -319,6 +319,7 @@ const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
+/** The meaning of a key; null when Jobtide does not name objects like that. */
 export function knownKey(key: string) {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table } as const
@@ -359,12 +360,18 @@ export async function readCurrent(store: ObjectStore) {
 /** The last one read: a publish asks three times, and each parse takes 20 ms. */
 let lastCurrent: { readonly sha256: string; readonly manifest: StoredManifest } | undefined
 
+/** The ids of the snapshots that have a manifest among these objects, oldest first. */
 export function snapshotIds(objects: readonly StoredObject[]): string[] {
   const known = objects.map(({ key }) => knownKey(key))
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
-/** Of snapshots that are there, by id. @param onWrong takes a file that is not a manifest. Default: it is thrown */
+/**
+ * The readable manifests of these snapshots, by id, with the SHA-256 of their bytes. Garbage collection may have
+ * deleted some.
+ * @param parse reads it whole or in outline
+ * @param onWrong takes the fault of a file that is not the manifest of its snapshot. Default: it is thrown
+ */
 export async function readManifests<M extends Pick<Manifest, 'snapshot_id' | 'previous'>>(
   store: ObjectStore,
   ids: readonly string[],
@@ -407,6 +414,7 @@ export function changedManifests(
   })
 }
 
+/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<StoredManifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
   const found = await readManifests(store, ids, parseManifest)

@@ -48,10 +48,12 @@ export interface PublishOptions extends ExportOptions, PublishChoices {
     /** The snapshot that they go on from; another one in its place is not replaced. */
     readonly current: CurrentSnapshot | null
     readonly spark: Manifest['spark']
+    /** Checks that passed there. */
     readonly checks: number
   }
   readonly store: ObjectStore
   readonly clock: Clock
+  /** The run that publishes; null for a publish outside a run. */
   readonly runId: string | null
   /** The journal that the warehouse is made from, a ULID. */
   readonly journalId: string
@@ -77,6 +79,7 @@ export interface PublishReport extends SnapshotTotals {
   readonly unchanged: boolean
   /** The format of the snapshot before, where that is an older one: a whole new snapshot took its place. */
   readonly replacedFormat: number | null
+  /** Files that the snapshot before did not have. */
   readonly newFiles: number
   readonly newBytes: number
   readonly destination: string
@@ -140,6 +143,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   return report
 }
 
+/** The objects below `tables/`: key → bytes. */
 async function sizesOfTables(store: ObjectStore): Promise<Map<string, number>> {
   return new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
 }

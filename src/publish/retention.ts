@@ -47,7 +47,10 @@ export type GcReport = Omit<Awaited<ReturnType<typeof collect>>, 'reason'> & {
   readonly reason: string | null
 }
 
-/** @returns why nothing was deleted (null: it was), the expired snapshots, oldest first, and abandoned uploads */
+/**
+ * @returns why nothing was deleted (null: it was), the ids of expired snapshots, oldest first, how many objects went
+ * and their bytes, and how many uploads that began long ago and were never completed
+ */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
   const inventory = await takeInventory(store)

@@ -69,6 +69,7 @@ export async function readResult(store: ObjectStore, snapshotId: string) {
 export interface ExpectedTable {
   readonly definition: TableDefinition
   readonly columns: PublishedColumns
+  /** In the snapshot that readers see. */
   readonly before: ManifestTable | undefined
   readonly splitBy: string | null
 }

@@ -54,6 +54,8 @@ export type VerifyReport = Readonly<Awaited<ReturnType<typeof verifySnapshot>>>
 
 /**
  * Verifies one snapshot.
+ * @returns its id (null when no manifest could be read), its manifest (null also for one of an older format), and where
+ * it was copied from, if it was
  * @throws ConfigError when there is no such snapshot
  * @throws PublishError when it is swept away meanwhile, or the store refuses
  * @throws NewerFormatError for a destination of a newer version
@@ -88,7 +90,10 @@ export async function verifySnapshot(options: VerifyOptions) {
   return { snapshotId, destination, ...totals, manifest, copiedFrom, findings }
 }
 
-/** Compares each manifest with what names its hash: the pointer names the newest, each manifest the one before. */
+/**
+ * Compares each manifest with what names its hash: the pointer names the newest, each manifest the one before. Faults
+ * are reported; there is no subject when there is no manifest to continue with.
+ */
 async function verifyChain(store: ObjectStore, snapshotId: string | null, report: Report) {
   // The pointer first, because its target existed before it.
   const stored = await store.get(POINTER_KEY)

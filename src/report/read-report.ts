@@ -39,6 +39,7 @@ export interface ReportData extends ReportHead {
   readonly flowsFrom: number
   readonly weeks: readonly Week[]
   readonly flows: readonly Flow[]
+  /** By organisation and month. */
   readonly trends: readonly TrendMonth[]
 }
 

@@ -49,6 +49,7 @@ export async function writeReport(
   return { data, bytes: page.length }
 }
 
+/** The page as HTML. @param writtenAt milliseconds since 1970 UTC */
 export function reportPage(data: ReportData, writtenAt: number): string {
   const window = windowText(data.window)
   const transfers = transfersText(data.counts)

@@ -61,6 +61,7 @@ export interface BeginOptions {
   readonly history: History
   readonly writer: JournalWriter
   readonly clock: Clock
+  /** Credits spent before the journal began. */
   readonly spentBefore?: readonly SpentBefore[]
   readonly backups?: readonly BackupTarget[]
 }

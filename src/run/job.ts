@@ -57,6 +57,7 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
 
 export interface Job extends Allowances {
   readonly pipeline: string
+  /** The destinations of messages about runs; null for none. */
   readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
@@ -90,6 +91,7 @@ export interface Job extends Allowances {
 }
 
 export interface SnapshotTarget {
+  /** Absolute folder or s3:// address. */
   readonly to: string
   readonly keep: Keep
   /** Whether `current/` is kept there. Default: true. */

@@ -43,6 +43,7 @@ export interface LockRequest {
   readonly clock: Clock
   /** Milliseconds; default: not at all. */
   readonly maxWaitMs?: number
+  /** Ends the wait. */
   readonly stop?: AbortSignal
   /** Called once, when the lock is not free at first. */
   readonly onWait?: (holder: LockedError) => void

@@ -186,6 +186,7 @@ export async function readFreshness(options: FreshnessOptions) {
   }
 }
 
+/** An erasure that was begun, and is not proved. */
 function pendingErasure({ root }: DataDirectory): Judgement[] {
   const since = unfinishedSince(root)
   if (since === null) return []

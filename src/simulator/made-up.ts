@@ -240,7 +240,9 @@ export interface Deal {
   readonly kind: DealKind
   readonly from: number
   readonly to: number
+  /** Milliseconds since 1970 UTC. */
   readonly at: number
+  /** Share of the people who go along, 0 to 1. */
   readonly share: number
 }
 

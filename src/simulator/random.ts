@@ -65,9 +65,10 @@ export function logNormal(random: Random, median: number, sigma: number): number
 /** A random number written as `digits` hexadecimal digits. */
 export function hexId(random: Random, digits: number): string {
   let id = ''
-  while (id.length < digits)
+  while (id.length < digits) {
     id += Math.floor(random() * 2 ** 32)
       .toString(16)
       .padStart(8, '0')
+  }
   return id.slice(0, digits)
 }

@@ -26,9 +26,11 @@ export interface ServiceOptions {
 
 export interface Call {
   readonly body: string
+  /** The query string of its address. */
   readonly query: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
+  /** By the server's clock, milliseconds since 1970 UTC. */
   readonly nowMs: number
   readonly monotonicMs: number
 }
@@ -37,6 +39,7 @@ export interface Call {
 const NOTHING = {
   /** The API key, if the simulator knows it. */
   key: null as string | null,
+  /** Its parameters as sent. */
   request: null as Readonly<Record<string, unknown>> | null,
   page: null as number | null,
   events: 0,

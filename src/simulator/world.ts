@@ -40,6 +40,7 @@ import {
 
 export interface Sighting {
   readonly event: JobChangeEvent
+  /** Whether this is a correction of a change seen before. */
   readonly isCorrection: boolean
 }
 

@@ -38,7 +38,10 @@ const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 /** The content of a file; in pieces if it is too large for memory. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
-/** Temporary file in the same folder, fsync, rename, fsync of the folder, made if missing. @throws StorageError */
+/**
+ * Replaces `path`: temporary file in the same folder, fsync, rename, fsync of the folder, which is made if missing.
+ * @param mode of the new file, before the umask @throws StorageError when the disk refuses
+ */
 export function writeFileAtomic(path: string, content: FileContent, mode?: number): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
@@ -122,7 +125,10 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
   }
 }
 
-/** Node's `recursive` loops forever in folders such as /proc. @returns the outermost folder created; null for none */
+/**
+ * Node's `recursive` loops forever in a folder that accepts no new one, such as /proc or a mount without its source.
+ * @returns the outermost folder created; null for none @throws Error of the operating system
+ */
 export function makeFolders(folder: string): string | null {
   if (isFolder(folder)) return null
   const above = dirname(folder)

@@ -18,7 +18,7 @@ export interface Uptime {
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970-01-01 UTC. It can jump; use it for stamps, never for durations. */
   now(): number
-  /** Never jumps, and is the same for all processes until a restart. Only differences mean something. */
+  /** Milliseconds that never jump, the same for all processes until a restart. Only differences mean something. */
   monotonic(): number
   /** How long this machine has been up, including sleep; null or absent if unknown. */
   uptime?(): Uptime | null
@@ -57,6 +57,7 @@ export const realClock: Clock = {
   },
 }
 
+/** `advance` moves its wall time ahead of `base`, so that the demo lets a night pass; its monotonic time stays. */
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0
   return {

@@ -60,6 +60,7 @@ export class JobtideError extends Error {
   }
 }
 
+/** An error as `--json` prints it. */
 export function errorDocument(error: unknown): Record<string, unknown> {
   const known = error instanceof JobtideError ? error : null
   const { exitCode = EXIT.defect, hint = null, context = {} } = known ?? {}

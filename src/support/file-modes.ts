@@ -41,7 +41,11 @@ export function writersOf({ uid, gid, mode }: Owned, account: Pick<Owned, 'uid' 
   return (mode & WRITTEN_BY_GROUP) !== 0 && gid !== account.gid ? 'group' : 'none'
 }
 
-/** @param risk what a writer of the file could do @returns whether a group may write it @throws ConfigError */
+/**
+ * Refuses a file that this account, root included, cannot trust. @param about the file, for messages
+ * @param risk what a writer of it could do @returns whether a group may write it
+ * @throws ConfigError if it belongs to another account, or every account may write it
+ */
 export function refuseOthersFile(path: string, found: Owned, about: string, risk: string): boolean {
   const uid = process.getuid?.()
   // Windows has no such owners.
@@ -58,6 +62,7 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
   })
 }
 
+/** From here on, only the owner may read and write what this process creates. */
 export function keepFilesPrivate(): void {
   usersUmask ??= process.umask(NOT_FOR_OTHERS)
 }

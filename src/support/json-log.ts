@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import type { Logger, LogLevel, Scrubber } from './logger.ts'
 import { escapedJson } from './text.ts'
 
-/** Writes scrubbed lines, one a call. @param fields added to each line with their current values */
+/** Writes scrubbed lines, one a call, with the newline. @param fields added to each line with their current values */
 export function createJsonLog(
   level: LogLevel,
   scrubber: Scrubber,

@@ -5,6 +5,7 @@
 
 import { onOneLine, printable } from './text.ts'
 
+/** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
   /** Values shorter than SHORTEST_SECRET are ignored: they would cut holes into ordinary words. */
   add(secret: string): void

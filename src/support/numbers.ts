@@ -14,6 +14,7 @@ export function shuffled<T>(values: readonly T[], random: () => number): T[] {
     .map(({ value }) => value)
 }
 
+/** `1234567` → `1,234,567`. */
 export function numberText(value: number): string {
   return value.toLocaleString('en-US')
 }

@@ -34,10 +34,12 @@ export function readOwnLists(folder: string): Map<OwnList, string> {
 
 let inUse: ReadonlyMap<OwnList, string> = new Map()
 
+/** Sets the lists that {@link ownText} returns from now on. */
 export function useOwnLists(texts: ReadonlyMap<OwnList, string>): void {
   inUse = texts
 }
 
+/** Undefined if the project has no such list. */
 export function ownText(name: OwnList): string | undefined {
   return inUse.get(name)
 }

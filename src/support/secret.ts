@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util'
 
+/** Only reveal() gives the secret out. */
 export class Secret {
   readonly #value: string
 

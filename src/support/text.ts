@@ -38,11 +38,15 @@ export function onOneLine(text: string): string {
     .trim()
 }
 
-/** For one line of a terminal: what moves the cursor, changes colours or ends a line becomes a dot. */
+/**
+ * For one line of a terminal: characters that move the cursor, change colours, end a line or reverse the direction
+ * become a dot; invisible ones are removed.
+ */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
 }
 
+/** As {@link printable}, of a text that may have lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
@@ -66,7 +70,10 @@ export function companySlug(urlOrSlug: string): string {
   return decodedUri(slug).normalize('NFC').toLowerCase()
 }
 
-/** RFC 4180 with newlines. @param isForSpreadsheet puts a ' before whatever would be taken for a formula */
+/**
+ * RFC 4180, but lines end with a newline; null is an empty cell.
+ * @param isForSpreadsheet puts a ' before whatever a spreadsheet would take for a formula; numbers stay as they are
+ */
 export function csvLine(
   cells: readonly (string | number | boolean | null)[],
   isForSpreadsheet = false,

@@ -5,7 +5,11 @@ import { randomBytes } from 'node:crypto'
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
 
-/** 48 bits of time, then 80 random bits. @param random 16 bytes, 5 bits of each are used; tests pass fixed ones */
+/**
+ * 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits. Two of the same millisecond sort in no
+ * particular order.
+ * @param random 16 bytes, 5 bits of each are used; tests pass fixed ones
+ */
 export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
   let time = ''
   for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32))

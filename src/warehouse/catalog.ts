@@ -9,7 +9,10 @@ import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/** Schemas of the tables for analysts. No two tables share a name. */
+/**
+ * Schemas of the tables for analysts: for everyday use in `main`, details, and tables of endpoints. No two tables share
+ * a name.
+ */
 export type Tier = 'main' | 'detail' | 'service'
 export const TIERS: readonly Tier[] = ['main', 'detail', 'service']
 /** All of them in SQL, after `schema_name in`. */

@@ -18,6 +18,7 @@ export function yearSql(column: string): string {
   return `cast(year(${quoteIdentifier(column)}) as integer)`
 }
 
+/** Whether changes are recorded, which a full refresh begins. */
 export async function areChangesNoted(warehouse: Warehouse): Promise<boolean> {
   return (await warehouse.number('select count(*) from ops.builds')) > 0
 }
@@ -50,6 +51,7 @@ export async function noteChangedYears(
   await warehouse.run(`insert into ops.changed_tables values ${rows.join(', ')}`)
 }
 
+/** Names of the tables that loads changed since the last build. */
 export async function changedByLoads(warehouse: Warehouse): Promise<ReadonlySet<string>> {
   const rows = await warehouse.all<{ name: string }>(
     `select distinct table_name as name from ops.changed_tables where build > (select max(build) from ops.builds)`,
@@ -63,6 +65,7 @@ export async function beginChanges(warehouse: Warehouse, buildId: string): Promi
   await warehouse.run(`insert into ops.builds values (1, ${quoteText(buildId)})`)
 }
 
+/** Assigns the changes since the last build to this one. */
 export async function endChanges(warehouse: Warehouse, buildId: string): Promise<void> {
   await warehouse.run(
     `insert into ops.builds values (${THIS_BUILD}, ${quoteText(buildId)});

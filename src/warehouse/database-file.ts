@@ -9,10 +9,12 @@ import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { asStorageError, onDisk } from '../support/errors.ts'
 import { spillFolderOf } from './engine-settings.ts'
 
+/** The write-ahead log of a database file. */
 export function logOf(database: string): string {
   return `${database}.wal`
 }
 
+/** Spill folders of other processes next to a database. */
 export function spilledBeside(path: string): string[] {
   if (!existsSync(dirname(path))) return []
   const [own, start] = [basename(spillFolderOf({ path })), `${basename(path)}.tmp`]

@@ -8,6 +8,7 @@ import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 
 export interface WarehouseOptions {
+  /** The database file, or `:memory:`. */
   readonly path: string
   /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'

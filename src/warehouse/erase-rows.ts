@@ -54,8 +54,9 @@ export async function countErasable(warehouse: Warehouse, rows: ErasableRows) {
 }
 
 /**
- * Then the next build is a full refresh, and until then a check counts as failed, so that half-erased tables
- * are not published. @returns how many rows, by table
+ * If there are any, the next build is a full refresh, and until then a check counts as failed, so that half-erased
+ * tables are not published.
+ * @returns how many rows, by table
  */
 export function deleteErasable(warehouse: Warehouse, rows: ErasableRows): Promise<RowsByTable> {
   return warehouse.transaction(async () => {

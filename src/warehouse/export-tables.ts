@@ -142,7 +142,10 @@ const BEGINNINGS: Readonly<Record<Format, readonly [firstLine: string, ...more: 
   ],
   parquet: [`-- cd into this folder, then: duckdb people.duckdb -f ${LOAD_SCRIPT}`, 'begin;'],
 }
-/** @param names null: all @throws ConfigError for a missing table, or if no export made all of `to` */
+/**
+ * @param names of tables for analysts; null: all
+ * @throws ConfigError for a missing table, or if no export made all of `to`; StorageError when the disk refuses
+ */
 export async function exportTables(
   warehouse: Warehouse,
   to: string,

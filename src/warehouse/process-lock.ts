@@ -154,6 +154,7 @@ async function createLockFile(path: string): Promise<void> {
   }
 }
 
+/** The file that a name leads to; null where there is none. */
 function fileAt(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

@@ -1,11 +1,13 @@
 /** Tables and columns that were renamed since an earlier version, with their replacements. Pure. */
 
+/** The removed tables, and their replacements. */
 const TABLES: Readonly<Record<string, string>> = {
   data_cutoffs: 'organizations (columns lag_days_p90 and cutoff_on)',
   organization_observation: 'organizations (columns observed_from_on and observed_until_on)',
   promotion_velocity: 'promotion_waits (rows of each to_level, columns months_of_promoted_…)',
 }
 
+/** The removed columns, and their replacements. */
 const COLUMNS: Readonly<Record<string, string>> = {
   is_future: 'was_announced',
   future_events: 'announced_events',

@@ -5,6 +5,7 @@ export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | 
 
 export type Row = Readonly<Record<string, SqlValue>>
 
+/** All rows have the same columns. */
 export async function appendRows(
   warehouse: {
     append: (table: string, columns: Record<string, readonly SqlValue[]>) => Promise<void>

@@ -166,7 +166,10 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
-/** For a lock: see process-lock.ts. @returns what closes the file @throws LockedError when another process has it */
+/**
+ * Only opens a database file, for a lock: see process-lock.ts. @returns what closes it
+ * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
+ */
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
   try {
     const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
@@ -191,6 +194,7 @@ class OpenWarehouse {
     this.#connection = connection
   }
 
+  /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: SqlList = []): Promise<void> {
     // Without parameters the engine runs all statements in one call; with some, it plans each in a separate call.
     const values = parameters.length === 0 ? undefined : toEngine(parameters)
@@ -220,7 +224,10 @@ class OpenWarehouse {
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
 
-  /** Runs one reading statement row by row, until the next statement. @throws NotOneReadingError for others */
+  /**
+   * Runs one reading statement row by row, for display. Closing the warehouse or another statement ends it.
+   * @throws NotOneReadingError for anything else
+   */
   async stream(sql: string): Promise<RowStream> {
     const result = await this.#guard(() => streamReading(this.#connection, sql))
     return { columns: columnsOf(result), batches: this.#batchesOf(result) }
@@ -285,6 +292,7 @@ class OpenWarehouse {
     })
   }
 
+  /** The most memory that the engine may take, in bytes. */
   memoryLimit(): Promise<number> {
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
@@ -380,7 +388,11 @@ async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> 
 
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
-/** Applies each numbered file once. @throws JobtideError if a newer Jobtide made it, or an applied file changed */
+/**
+ * Applies each numbered file once, in order, each in its own transaction. A file must not change after that: its
+ * checksum is kept and compared.
+ * @throws JobtideError if a newer Jobtide made the warehouse, or an applied file changed
+ */
 export async function applySchema(warehouse: Warehouse, folder = SCHEMA_FOLDER): Promise<void> {
   await warehouse.run(`
     create schema if not exists ops;

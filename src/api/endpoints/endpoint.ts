@@ -49,6 +49,7 @@ export interface AskedFor {
   readonly status: number
 }
 
+/** In credits. */
 export interface PriceRange {
   readonly least: number
   readonly most: number
@@ -65,6 +66,7 @@ export interface EndpointAnswer {
   readonly next: string | number | null
   /** How many items the list has, if it says so; `next` is the number of a page then. */
   readonly total?: number | null
+  /** The charge as the service sent it: any JSON value. */
   readonly creditsSent: unknown
   readonly price: PriceRange
 }
@@ -105,9 +107,11 @@ interface Shape<Found> {
   readonly isChargeUnsaid?: true
   /** The possible charge for "not found". Another status than 200, or "ask again", should be free. */
   readonly absent: PriceRange
+  /** The error message for an answer that has neither data nor one of these messages. */
   readonly otherwise: string
 }
 
+/** Reads an answer with data, or one that says why it has none. */
 export function reading<Found>(
   { schema, absent, otherwise, isSearch, isChargeUnsaid }: Shape<Found>,
   answerOf: (found: Found, asked: AskedFor) => Omit<EndpointAnswer, 'creditsSent'>,

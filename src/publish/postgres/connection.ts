@@ -19,10 +19,15 @@ export interface Postgres {
   all<Row extends QueryResultRow>(sql: string, values?: readonly string[]): Promise<Row[]>
   /** Runs a statement that changes rows, and returns how many. */
   change(sql: string): Promise<number>
+  /** Runs `copy … from stdin` with the bytes of a file. */
   copyFrom(sql: string, path: string): Promise<void>
 }
 
-/** What `work` does not commit is undone. @param signal ends a copy @throws PublishError or LockedError */
+/**
+ * Connects for `work`; what is not committed by its end is undone, also where this process dies.
+ * @param signal ends a copy on its way
+ * @throws PublishError, or LockedError, that says what the server or the way to it refused
+ */
 export async function withPostgres<T>(
   address: PostgresAddress,
   signal: AbortSignal,

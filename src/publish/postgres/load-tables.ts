@@ -40,6 +40,7 @@ export interface LoadOptions {
 type LoadedTable = {
   readonly name: string
   readonly rows: number
+  /** Rows that were deleted or inserted; null where it had this content already, and nothing was sent. */
   readonly rowsChanged: number | null
 }
 

@@ -14,7 +14,9 @@ export interface S3Options {
   readonly region?: string | undefined
   readonly endpoint?: string | undefined
   readonly path_style?: boolean | undefined
+  /** Default: `none`. */
   readonly sse?: 'none' | 'AES256' | 'aws:kms' | undefined
+  /** Default: the account's own key. */
   readonly kms_key_id?: string | undefined
   readonly storage_class?: string | undefined
 }
@@ -64,20 +66,27 @@ export interface ObjectStore {
   localPath(key: string): string | null
   /** Writes an object, whole or not at all; what was there before is replaced. */
   put(key: string, bytes: Uint8Array): Promise<void>
+  /** As `put`, from a local file of any size. */
   putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
   /** As `put`, from another object of the store, which S3 does up to 5 GiB; nothing of it passes through here. */
   copy(from: string, to: string): Promise<void>
-  /** Writes new `bytes` if the object is still `expected` (null: there is none); false when another was first. */
+  /**
+   * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
+   * was ever stored there.
+   * @returns false when another writer was first
+   */
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
   /** Reads a small object; null when there is none. */
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
   /** Writes an object of any size to the local file `path`, where a failure leaves nothing; false for no such object. */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
+  /** The size of an object; null when there is none. */
   head(key: string): Promise<{ bytes: number } | null>
   /** Every object whose key starts with `prefix`, sorted by key. */
   list(prefix: string): Promise<StoredObject[]>
   /** Removes objects; a missing one is not an error. A store that keeps versions keeps those. */
   remove(keys: readonly string[]): Promise<void>
+  /** Permanently removes objects that no listing shows; returns how many uploads and versions. */
   purge(what: Purge): Promise<number>
 }
 

@@ -28,6 +28,7 @@ export async function openStore(destination: string, options: StoreOptions): Pro
   return openS3Store(parseS3Address(destination), s3Options, clock, access)
 }
 
+/** An address as stores name it: without a slash at its end. */
 export function withoutSlash(address: string): string {
   return address.replace(/(?<=.)\/+$/, '')
 }

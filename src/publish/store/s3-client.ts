@@ -34,6 +34,7 @@ const HINTS: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: REGION,
 }
 
+/** A prefix of a bucket. Keys are relative to it. */
 export class S3Connection {
   readonly client: S3Client
   readonly bucket: string
@@ -57,6 +58,7 @@ export class S3Connection {
     return { Bucket: this.bucket, Key: this.prefix + key }
   }
 
+  /** Runs one call. @throws PublishError for whatever fails */
   async call<T>(action: S3Action, key: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work()

@@ -51,7 +51,11 @@ const PROBE_KEY = 'conditional-write-probe'
 /** More processes than ever open one destination at the same moment. */
 const PROBES_AT_ONCE = 50
 
-/** Credentials and region come from the SDK. @throws PublishError if it cannot be written, or ignores conditions */
+/**
+ * Opens a prefix of a bucket; to write, also proves that its conditional writes work. Credentials come from the SDK's
+ * own chain, and so does the region; with an endpoint it defaults to us-east-1.
+ * @throws PublishError when the destination cannot be reached or written, or ignores conditions
+ */
 export async function openS3Store(
   address: S3Address,
   options: S3Options,
@@ -102,6 +106,7 @@ class S3Store implements ObjectStore {
     })
   }
 
+  /** The fault of the server; null for none. Other processes may write the same object meanwhile. */
   async #probeFault(): Promise<string | null> {
     // Each text is written once, so an ETag that is there again means that nothing was written between.
     const write = (expected: ObjectVersion | null) =>
@@ -372,6 +377,7 @@ class S3Store implements ObjectStore {
     return old.length + markers.length + (await this.#abandonUploads(uploadsBegunBefore))
   }
 
+  /** Every version of an object and marker of a removed one; none where the server says that it keeps no versions. */
   #versionPages() {
     const send = (input: { Bucket: string; Prefix: string }) =>
       this.#s3.client.send(new ListObjectVersionsCommand(input)).catch((error: unknown) => {
@@ -384,6 +390,7 @@ class S3Store implements ObjectStore {
     }))
   }
 
+  /** Removes the parts of uploads that began before (milliseconds since 1970 UTC); returns how many. */
   async #abandonUploads(begunBefore: number): Promise<number> {
     const { client, bucket, prefix } = this.#s3
     const pages = await this.#pages(
@@ -403,7 +410,11 @@ class S3Store implements ObjectStore {
   }
 }
 
-/** Lost: another writer won (412), or the object vanished (404). Met another (409): perhaps both failed. */
+/**
+ * Lost: another writer won (412), or the object vanished (404). Otherwise it met another one (409), and perhaps both
+ * failed.
+ * @throws all other errors
+ */
 function orRefusal(error: unknown): 'lost' | 'met another' {
   const status = statusOf(error)
   if (status === 409) return 'met another'

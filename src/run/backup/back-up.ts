@@ -206,7 +206,10 @@ export function refuseOtherJournal(
   )
 }
 
-/** Backs the journal up to every known place, for commands that run no pipeline. */
+/**
+ * Backs the journal up to every known place, for commands that run no pipeline. A failure is shown in the log and in
+ * `status`; the next run tries again.
+ */
 export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
   await backUpEach(knownBackups(world.directory.root, journal), journal, world)
 }

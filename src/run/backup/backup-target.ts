@@ -70,6 +70,7 @@ const memorySchema = z.object({
   s3: z.custom<S3Options>(),
   /** When the last backup was made or found complete; ISO 8601, UTC; null before the first. */
   backed_up_at: z.string().nullable(),
+  /** SHA-256 of all that it holds. */
   content_sha256: z.string().nullable(),
   segments: z.int(),
   bytes: z.int(),

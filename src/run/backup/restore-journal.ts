@@ -90,6 +90,7 @@ export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
   remember(root, journal, memory)
   return {
     place: target.place,
+    /** When the backup was made; ISO 8601, UTC. */
     madeAt: list.made_at,
     segments: memory.segments,
     bytes: memory.bytes,

@@ -248,6 +248,7 @@ function certify(
     /** ISO 8601, UTC. */
     made_at: isoInstant(now),
     jobtide: version,
+    /** True if nothing is left anywhere. */
     is_complete: remaining.length === 0,
     /** One sentence for each thing that is left. */
     remaining,

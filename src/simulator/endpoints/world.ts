@@ -23,6 +23,7 @@ export class Refusal extends Error {
 }
 
 export interface ServedAnswer {
+  /** Default 200. */
   readonly status?: number
   /** The JSON, without `credit_used`; or its text, which has it. */
   readonly body: Readonly<Record<string, unknown>> | string
