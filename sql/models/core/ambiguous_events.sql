@@ -27,9 +27,10 @@
 -- note: 7. Where a leaving names the role that the person came with, and an earlier leaving names the role they joined later,
 -- note:    with no other event in between, the stint ends with the later leaving, unless a joining elsewhere proves the earlier
 -- note:    one: a joining proves the nearer leaving.
--- note: 8. A leaving up to a year after another is that one reported again where it names a title that became known in between: by a
--- note:    change dated before the first leaving and detected after it (more than 62 days apart), or by a change dated after a
--- note:    leaving that a joining elsewhere proves, of a person who is still there. Such a change was reported late.
+-- note: 8. A leaving up to a year after another repeats it where it names a title that became known in between: by a change dated
+-- note:    before the first leaving and detected after it (if the leavings are more than 62 days apart), or by a change dated after
+-- note:    it, if a joining elsewhere proves the first leaving, at an employer that the person has not left. Such a change was
+-- note:    reported late.
 -- note: After a change of title that ended the job (to a side role, or Retired), a later leaving adds nothing. Neither does such
 -- note: a change up to a year after a leaving.
 -- values: track: main | side
@@ -338,8 +339,8 @@ followed as (
     )
 ),
 
--- Rule 8: a leaving reported again under a title that became known only after the first leaving: the change is dated before that one,
--- or lies between the two of a person who has been elsewhere since.
+-- Rule 8: a leaving reported again under a title that became known only after the first leaving. The change is dated before the
+-- first leaving, or lies between the two leavings of a person who has been elsewhere since.
 said_again as (
     select leavings.event_key, leavings.track
     from followed as leavings

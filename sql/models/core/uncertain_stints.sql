@@ -4,8 +4,8 @@
 -- incremental_by: profile_id
 -- note: A joining is after everything seen here if its first possible day is later than the last possible day of the last event
 -- note: here. People hold a side role, a title by the hour, as a guest or on loan, or a job at an employer that is not an
--- note: organisation (employer_kind of stints) alongside a main job, so these do not count, until a change of title makes a
--- note: main job of it: a secondment became permanent. An event here later than that
+-- note: organisation (employer_kind of stints) alongside a main job, so these do not count until a change of title makes
+-- note: one a main job, as when a secondment becomes permanent. An event here later than that
 -- note: joining shows that the person held both jobs at once: only a joining after that event counts. To join again an employer
 -- note: who was there before is such a joining if nothing else was seen there since the last event here.
 -- columns:
