@@ -1,4 +1,4 @@
--- question: In which fields of work does an organisation lose people, and more than the year before?
+-- question: In which fields of work does an organisation lose people, and in which more than the year before?
 -- parameter: organization: its organization_id, or its name
 -- parameter: level = all: a level, such as director
 -- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)

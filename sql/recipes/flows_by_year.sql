@@ -1,6 +1,6 @@
 -- question: Where did the leavers of an organisation go in each year?
 -- parameter: organization: its organization_id, or its name
--- parameter: least = 3: minimum people per year
+-- parameter: least = 3: the fewest people in a year
 select
     year,
     to_organization_name as went_to,
