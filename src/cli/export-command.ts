@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../warehouse/export-tables.ts'
-import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
+import { ownEntryAt, refuseFileName } from '../run/data-directory.ts'
 import { ConfigError } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
@@ -87,10 +87,13 @@ async function exportToFiles(
   refuseMisfit(schema, '--schema is for postgres://…')
   const destination = resolve(to)
   const { root } = context.directory
-  const place = isWithin(destination, root) ? root : destination
-  refuseOwnPlace(root, place, 'an export', {
-    hint: 'Name another place, such as export. Nothing was changed.',
-  })
+  const own = isWithin(destination, root) ? root : ownEntryAt(root, destination)
+  if (own !== null) {
+    throw new ConfigError(
+      `an export cannot go to ${destination}: Jobtide keeps its own files in ${own}`,
+      { hint: 'Name another place, such as export. Nothing was changed.' },
+    )
+  }
   const tables = await whileReading(context, (warehouse) =>
     exportTables(warehouse, destination, names, format),
   )

@@ -251,8 +251,9 @@ export async function observed(
       }
       return freshness
     }
+    const isWell = exitCode === EXIT.done
     // Never creates a folder for metrics, because its name may be a typing error.
-    if (existsSync(directory.root)) await writeMetrics(context, look, new Map(attempts))
+    if (existsSync(directory.root)) await writeMetrics(context, look, new Map(attempts), isWell)
   }
 }
 
@@ -270,13 +271,13 @@ export async function writeMetrics(
   { directory, logger }: Context,
   look: () => Freshness | Promise<Freshness>,
   attempts: ReadonlyMap<string, Attempt>,
+  isWell = [...attempts.values()].every(({ exitCode }) => exitCode === EXIT.done),
 ): Promise<void> {
   try {
     const text = metricsText(await look(), directory, attempts)
     writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
   } catch (error) {
     // Not a warning after a failure, so that the error of the run stays the last line on stderr.
-    const isWell = [...attempts.values()].every(({ exitCode }) => exitCode === EXIT.done)
     logger[isWell ? 'warn' : 'info']({ reason: messageOf(error) }, 'no_metrics')
   }
 }

@@ -251,10 +251,12 @@ export function progressDisplay(output: Output, clock: Clock, isQuiet: boolean) 
       }
       const step = stepOf(progress)
       hasEnded = step.fraction === 1
+      // The first of a few long lists can have cost many pages before it is read.
+      const hasBegun = progress.stage === 'extract' ? progress.pages > 0 : step.fraction > 0
       const line = printable(lineOf(stage, step, now - beganAt, isTerminal))
       // One column stays free: a full line would make some terminals wrap.
       if (isTerminal) bar = line.length < columns ? line : `${line.slice(0, columns - 2)}…`
-      else unsaid = step.fraction > 0 ? line : ''
+      else unsaid = hasBegun ? line : ''
       if (!hasEnded && now - shownAt < every) return
       shownAt = now
       unsaid = ''

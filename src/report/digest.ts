@@ -103,7 +103,7 @@ export function unknownTexts({ scope }: Pick<ReportHead, 'scope'>): string[] {
   const { unknown = [] } = scope ?? {}
   if (unknown.length === 0) return []
   const more = unknown.length > UNKNOWN_SHOWN ? ' …' : ''
-  const names = unknown.slice(0, UNKNOWN_SHOWN).join(', ')
+  const names = unknown.slice(0, UNKNOWN_SHOWN).map(shown).join(', ')
   return [`Nothing is known of ${countText(unknown.length, 'organisation')}: ${names}${more}`]
 }
 

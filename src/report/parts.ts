@@ -9,12 +9,18 @@ import { momentText } from './window.ts'
 
 export type Section = ReturnType<typeof section>
 
-export function section(id: string, head: string, ...content: readonly Content[]) {
+/** @param heading with a shorter text for the link to it, where it is long */
+export function section(
+  id: string,
+  heading: string | readonly [text: string, link: string],
+  ...content: readonly Content[]
+) {
+  const [text = '', link = text] = [heading].flat()
   const part = html`<section id="${id}">
-    <h2>${head}</h2>
+    <h2>${text}</h2>
     ${content}
   </section>`
-  return Object.assign(part, { id, head })
+  return Object.assign(part, { id, link })
 }
 
 /** A column of a table; the first one names the row. */

@@ -214,7 +214,9 @@ function organizationsSection({ organizations, scope }: ReportData): Section {
   ]
   return section(
     'organizations',
-    scope === null ? 'Organisations' : 'Hires and losses of the organisations listed',
+    scope === null
+      ? 'Organisations'
+      : ['Hires and losses of the organisations listed', 'Organisations'],
     all === 0
       ? html`<p>No change became known.</p>`
       : dataTable(organizations, columns, {
@@ -373,10 +375,10 @@ export function peopleSections({
   return KINDS.map(([kind, head, where, none]) => {
     const own = changes.filter(({ change }) => change === kind)
     const all = counts.find(({ change }) => change === kind)?.changes ?? own.length
-    const title = kind === 'joined' && scope !== null ? `${head} the organisations listed` : head
+    const isListed = kind === 'joined' && scope !== null
     return section(
       kind,
-      title,
+      isListed ? [`${head} the organisations listed`, head] : head,
       own.length === 0 ? html`<p>${none}</p>` : peopleTable(kind, own, all, where),
     )
   })

@@ -61,7 +61,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       ${answerPart(data)} ${warnings(data)}
       <nav aria-label="Sections">
         <ul>
-          ${[...above, ...below].map(({ id, head }) => html`<li><a href="#${id}">${head}</a></li>`)}
+          ${[...above, ...below].map(({ id, link }) => html`<li><a href="#${id}">${link}</a></li>`)}
         </ul>
       </nav>
     </header>

@@ -97,11 +97,13 @@ describe('progress', () => {
   it('of a stage that fails is said without a terminal as well', () => {
     const pages = { pages: 2, events: 100, credits: 20, projection: null } as const
     const some = { stage: 'extract', fraction: 0.4, batchesDone: 0, batches: 1, ...pages } as const
-    const steps = (display: ProgressDisplay) => {
-      display.show(some as CommandProgress)
+    const steps = (fraction: number) => (display: ProgressDisplay) => {
+      display.show({ ...some, fraction } as CommandProgress)
       display.giveUp()
     }
-    expect(written(null, steps)).toEqual(['extract   40%  2 pages, 100 events, 20 credits'])
+    expect(written(null, steps(0.4))).toEqual(['extract   40%  2 pages, 100 events, 20 credits'])
+    // Of a list of many pages, of which not all are read.
+    expect(written(null, steps(0))).toEqual(['extract    0%  2 pages, 100 events, 20 credits'])
   })
 
   it('of a load of 25 s is a line each 10 s and one at the end', () => {

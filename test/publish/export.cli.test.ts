@@ -4,7 +4,7 @@
  */
 
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { hasPostgres, startPostgres } from '../helpers/postgres.ts'
@@ -73,6 +73,7 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
     [['--to', to, '--schema', 'x'], '--schema is for postgres://…'],
     [['--to', `${to}.duckdb`], 'export cannot write to'],
     [['--to', dataDir], 'keeps its own files'],
+    [['--to', dirname(dataDir)], `an export cannot go to ${dirname(dataDir)}: Jobtide keeps`],
     [['--to', `${to}.csv`], 'the name is that of a file'],
     [['--to', `${to}.XLSX`], 'jobtide query --format csv'],
     [['--to', `${to}.parquet`], 'Name a folder'],

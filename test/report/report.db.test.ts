@@ -137,6 +137,8 @@ describe('the page', () => {
     expect([...shown]).toEqual(['Org 3'])
     expect(page.text('.warning')).toContain('not fetched for the whole period')
     expect(page.text('header')).toContain('nowhere-inc')
+    expect(page.text('#joined h2')).toBe('Who joined the organisations listed')
+    expect(page.text('nav a[href="#joined"]')).toBe('Who joined')
   })
 
   it('compares with the time before if that was read completely, and says so if not', async () => {
