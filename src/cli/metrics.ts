@@ -45,7 +45,7 @@ export interface Attempt {
 /** Every metric: its name without prefix and `_total`, and what it means. */
 const METRICS = {
   credits: 'Credits charged by the service.',
-  credits_in_doubt: 'Credits of requests that may have been charged: 10 each.',
+  credits_in_doubt: 'Credits of requests that may have been charged.',
   credits_this_month: 'Credits charged or in doubt this calendar month (UTC).',
   credits_month_limit: 'The limits.credits_per_month of its file.',
   requests:

@@ -237,7 +237,7 @@ export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
   readonly in_doubt: boolean
-  /** The credits that the answer says it cost; absent where it names none, so that the price counts. */
+  /** The credits that count if the answer names other ones than the price; absent where the price counts. */
   readonly credits_named?: number
 }
 

@@ -39,7 +39,7 @@ export function newRunHistory(
     batchesPlanned: 0,
     batchesDone: 0,
     ...noCounts(),
-    /** Credits charged, and 10 for each request that is unanswered or in doubt. */
+    /** Credits charged, and the price, or the charge named, of each request that is unanswered or in doubt. */
     creditsCommitted: 0,
     /** Credits committed when the run last stopped cleanly: a budget starts again there, but not after a kill. */
     creditsAtLastStop: 0,

@@ -53,7 +53,7 @@ export function chargeOf(sent: unknown, { least, most, believed }: Price): PageC
 
 /**
  * The credits that an answer without a result counts as. The price list says 0, so no charge is missed where none is
- * named. One that is named counts, and as the price where it cannot be a charge.
+ * named. One above 0 counts, and as the price where it cannot be a charge.
  * @param sent `credit_used` of the answer, any JSON value
  * @param price the most that the request may cost
  */
@@ -78,7 +78,7 @@ export function noCounts() {
     events: 0,
     /** Charged by the service; see chargeOfPage. */
     charged: 0,
-    /** 10 for each request that is unanswered, or failed and was perhaps charged. */
+    /** The price, or the charge named, of each request that is unanswered, or failed and was perhaps charged. */
     inDoubt: 0,
     /** Pages whose charge was not the expected 10, or 0 for an empty one. */
     unexpected: 0,

@@ -1,4 +1,4 @@
-/** Gathers records of the journal as rows for one transaction. facts.ts stores the totals (runs, coverage, ids). */
+/** Gathers records of the journal as rows for one transaction. load.ts stores the totals (runs, coverage, ids). */
 
 import { coveredBy, filtersText } from '../journal/coverage.ts'
 import { addedBatches, payloadOf } from '../journal/history.ts'

@@ -82,9 +82,12 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   await followList(warehouse, suppression)
   const report = nothingLoaded()
   await loadSegments(options, history, suppression, report)
-  const run = history.runs.get(closing?.run_id ?? '')
-  if (closing !== undefined && run !== undefined) run.finished = closing
-  await storeFacts(warehouse, history)
+  // In a copy: the caller's history must not say what the journal does not have yet.
+  const runs = new Map(history.runs)
+  const run = runs.get(closing?.run_id ?? '')
+  if (closing !== undefined && run !== undefined)
+    runs.set(closing.run_id, { ...run, finished: closing })
+  await storeFacts(warehouse, { ...history, runs })
   return report
 }
 

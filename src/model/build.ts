@@ -33,6 +33,7 @@ import {
   namingModel,
   refuseForeignTables,
   refuseOtherColumns,
+  refuseWrongReferences,
   type BuildWork,
   type BuiltModel,
   type BuiltTables,
@@ -198,6 +199,7 @@ async function makeWhole(
     finished(name)
   }
   await refuseOtherColumns(warehouse, nodes)
+  await refuseWrongReferences(warehouse, nodes, project.reserved)
   for (const node of nodes) await commentOn(warehouse, node)
   const outcomes = await runChecks(warehouse, checks, finished)
   const skipped = {

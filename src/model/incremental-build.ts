@@ -38,6 +38,7 @@ import {
   proveReadable,
   refuseForeignTables,
   refuseOtherColumns,
+  refuseWrongReferences,
   type BuildWork,
   type BuiltModel,
   type BuiltTables,
@@ -113,6 +114,7 @@ class IncrementalBuild {
       models.push({ name, rows: null, rowsChanged, durationMs: clock.monotonic() - startedMs })
       finished(name, 1, rowsChanged)
     }
+    await refuseWrongReferences(warehouse, project.nodes, project.reserved)
     await noteChangedYears(warehouse, this.#noted)
     const { outcomes, skippedChecks } = await this.#check()
     await this.#temporaries.dropAll()

@@ -99,12 +99,37 @@ export async function proveReadable(
 export async function refuseOtherColumns(warehouse: Warehouse, nodes: readonly ProjectNode[]) {
   const all = await columnsOfAll(warehouse)
   for (const node of nodes) {
-    const problem = problemOf(node, all.get(node.name) ?? []) ?? referenceProblem(node, all)
+    const problem = problemOf(node, all.get(node.name) ?? [])
     if (problem === undefined) continue
     if (node.isOwn === true) throw new OwnSqlError(node.file, problem)
     throw new JobtideError(EXIT.defect, `model ${node.name}: ${problem}`, {
       hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.`,
     })
+  }
+}
+
+/**
+ * Call it when all tables of the build are made. @param reserved names of models: one may have no table yet, because no
+ * answer fills it or it was never selected, and then the check is left out
+ * @throws OwnSqlError for a reference of a model of the user's own to a table or column that does not exist
+ */
+export async function refuseWrongReferences(
+  warehouse: Warehouse,
+  nodes: readonly ProjectNode[],
+  reserved: ReadonlySet<string>,
+) {
+  const own = nodes.filter(({ isOwn, references }) => isOwn === true && references.length > 0)
+  if (own.length === 0) return
+  const all = await columnsOfAll(warehouse)
+  for (const { file, references } of own) {
+    for (const { targetTable, targetColumn } of references) {
+      const columns = all.get(targetTable)
+      if (columns === undefined && reserved.has(targetTable)) continue
+      if (columns?.some(({ name }) => name === targetColumn) === true) continue
+      const why =
+        columns === undefined ? 'there is no such table' : `${targetTable} has no such column`
+      throw new OwnSqlError(file, `the header refers to ${targetTable}.${targetColumn}, but ${why}`)
+    }
   }
 }
 
@@ -117,22 +142,6 @@ function problemOf(node: ProjectNode, actual: readonly TypedColumn[]): string | 
   const missing = named.find((name) => !actual.some((column) => column.name === name))
   if (missing !== undefined) return `the header names ${missing}, which is not selected`
   return actual.map((column) => columnProblem(node, column)).find((problem) => problem !== null)
-}
-
-function referenceProblem(
-  { references, isOwn }: ProjectNode,
-  all: ReadonlyMap<string, readonly TypedColumn[]>,
-): string | undefined {
-  if (isOwn !== true) return undefined
-  const wrong = references.find(
-    ({ targetTable, targetColumn }) =>
-      all.get(targetTable)?.some(({ name }) => name === targetColumn) !== true,
-  )
-  if (wrong === undefined) return undefined
-  const { targetTable, targetColumn } = wrong
-  return all.has(targetTable)
-    ? `the header refers to ${targetTable}.${targetColumn}, but ${targetTable} has no such column`
-    : `the header refers to ${targetTable}.${targetColumn}, but there is no such table`
 }
 
 function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string | null {

@@ -234,7 +234,7 @@ function collect(
     if (value.length > LONGEST_NAME || UNUSABLE.test(value) || start !== '') {
       const isSecret = start !== '' && start !== '='
       throw new ConfigError(
-        `${file}:${line}: not an organisation: ${shown(isSecret ? `${start}\u2026` : value.slice(0, 60))}`,
+        `${file}:${line}: not an organisation: ${shown((isSecret ? `${start}\u2026` : value).slice(0, 60))}`,
         {
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, formulas, shortened numbers, or signs such as , | and <, in UTF-8.',
         },

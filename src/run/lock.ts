@@ -94,7 +94,7 @@ export async function holderOf(dataDir: string) {
 
 /** Whether a file is a lock of a data directory: it holds no data, and another process may have it open. */
 export function isLockFile(path: string): boolean {
-  // Versions up to 0.18 had a second one there.
+  // work.duckdb, schedule.duckdb, and another one of versions up to 0.18.
   return basename(dirname(path)) === LOCK_FOLDER && path.endsWith('.duckdb')
 }
 

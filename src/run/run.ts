@@ -274,10 +274,7 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
 const hasEvents = async (warehouse: Warehouse) =>
   (await warehouse.number('select count(*) from (from job_change_events limit 1)')) > 0
 
-/**
- * Reads the journal's history, and loads it. The history is freed after this function: for a long list it is as large as the
- * memory that the build needs in addition to the engine.
- */
+/** Reads the journal's history, and loads it. The session keeps the history for the checkpoint at its end. */
 async function loadBought(parts: Attempt, run: RunHistory, endedEarly: JobtideError | null) {
   const { job, command, world, session } = parts
   const { journal } = session

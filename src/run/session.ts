@@ -76,13 +76,14 @@ export async function withJournal<T>(
   try {
     const journal = openJournal(directory.journal, clock)
     // A journal whose losses are to be accepted cannot be read as a whole yet.
-    const history = losses === 'refuse' ? readHistory(journal) : null
-    if (history === null)
+    // Only this is kept: the rest would stay in memory until `work` ends.
+    const suppression = losses === 'refuse' ? readHistory(journal).suppression : null
+    if (losses === 'accept')
       for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
     let before: { loaded: readonly LoadedSegment[]; newFiles: number } | undefined
     if (!WRITES_JOURNAL_ALONE.has(request.command)) {
       // Reads what all steps will read. If one is refused, nothing is of this version yet: the one that wrote it still works.
-      readSuppression(journal, history?.suppression ?? null)
+      readSuppression(journal, suppression)
       readPending(directory.root)
       readMemory(directory.root)
       before = await lookBefore(directory.warehouse, async (open, newFiles) => {
@@ -249,7 +250,11 @@ function backingUp(
   return async (within = destination) => {
     destination = within
     const make = () => backUpEach(targets, journal, world, within)
-    problem ??= await writer.close().then(make, expectedError)
+    problem ??= await writer.close().then(make, (error: unknown) => {
+      const { message } = expectedError(error)
+      world.logger.error({ reason: message }, 'backup.failed')
+      return expectedError(error)
+    })
     return problem
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { ConfigError } from '../support/errors.ts'
-import { readModelFiles, type TableDefinition } from './catalog.ts'
+import { TIERS, readModelFiles, type TableDefinition } from './catalog.ts'
 import { relationsIn } from './columns.ts'
 import type { Warehouse } from './warehouse.ts'
 
@@ -16,7 +16,10 @@ export function isOfEndpoints({ endpoints = [] }: Filled): boolean {
 }
 
 export async function withoutAbsent<T extends Filled>(warehouse: Warehouse, tables: readonly T[]) {
-  const there = new Set((await relationsIn(warehouse)).map(({ name }) => name))
+  // Other schemas are the user's, who may have any name there.
+  const ours: ReadonlySet<string> = new Set(TIERS)
+  const relations = await relationsIn(warehouse)
+  const there = new Set(relations.flatMap(({ schema, name }) => (ours.has(schema) ? name : [])))
   return tables.filter((table) => !isOfEndpoints(table) || there.has(table.name))
 }
 

@@ -22,7 +22,8 @@ export async function queryReport<Row extends object>(
 
 /** Makes `sql/reports/<name>.sql` a temporary view of that name. @throws ConfigError if its tables were never built */
 export async function makeReportView(warehouse: Warehouse, name: string): Promise<void> {
-  if (!(await relationsIn(warehouse)).some(({ name }) => name === 'joiners')) {
+  const relations = await relationsIn(warehouse)
+  if (!relations.some((one) => one.schema === 'main' && one.name === 'joiners')) {
     throw new ConfigError('the warehouse has no tables for analysts yet: they were never built', {
       hint: 'Run `jobtide build`, or a pipeline.',
     })

@@ -129,6 +129,22 @@ describe('jobtide forget', () => {
     expect(filesWith(site.folder, [person.profile_id])).toEqual([])
   })
 
+  it('erases in a destination next to a file that is named journal', async () => {
+    const { site, people } = await siteWithPeople()
+    const [person] = people as [Person]
+    const share = join(site.folder, 'share')
+    const elsewhere = readFileSync(site.pipeline, 'utf8').replace(
+      'to: snapshots',
+      `to: ${share}/out`,
+    )
+    writeFileSync(site.pipeline, elsewhere)
+    done(await site.call(['run', site.pipeline]))
+    expect(filesWith(share, [person.profile_id]).length).toBeGreaterThan(0)
+    writeFileSync(join(share, 'journal'), 'a diary')
+    done(await site.call(['forget', '--pipeline', site.pipeline, person.profile_id, '--yes']))
+    expect(filesWith(share, [person.profile_id])).toEqual([])
+  })
+
   it('after a move to another machine names the destination that stayed behind; each run says that the erasure is not complete; --gone completes this erasure and the next one', async () => {
     const hook = await startWebhook()
     const notify = `notify: { webhook: { url: "${hook.url}" }, on: [stale, recovered] }`

@@ -102,7 +102,7 @@ describe('progress', () => {
       display.giveUp()
     }
     expect(written(null, steps(0.4))).toEqual(['extract   40%  2 pages, 100 events, 20 credits'])
-    // Of a list of many pages, of which not all are read.
+    // A list of many pages, with some still to be read.
     expect(written(null, steps(0))).toEqual(['extract    0%  2 pages, 100 events, 20 credits'])
   })
 

@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { deserialize } from 'node:v8'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
+import { load } from '../../src/load/load.ts'
 import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
+  RUN,
   aBatch,
   aFinish,
   aJournal,
@@ -113,6 +116,26 @@ describe('a checkpoint', () => {
     await writer.close()
     saveCheckpoint(journal, latest)
     expect(segmentsIn(checkpointOf(journal))).toEqual(journal.segments())
+  })
+
+  it('does not say that a run ended whose end the journal does not have', async () => {
+    const journal = aJournal()
+    await append(journal, [[aStart(), [aBatch()]]])
+    const latest = readHistory(journal)
+    const warehouse = await memoryWarehouse()
+    onTestFinished(() => warehouse.close())
+    const closing = {
+      kind: 'run_finished' as const,
+      run_id: RUN,
+      at: 5,
+      outcome: 'done' as const,
+      exit_code: 0 as const,
+      message: null,
+    }
+    await load({ warehouse, journal, history: latest, closing })
+    // A full disk refuses the record, but has room for the checkpoint.
+    saveCheckpoint(journal, latest)
+    expect(readHistory(journal).runs.get(RUN)?.finished).toBeNull()
   })
 
   it('hides damage before it, but not damage after it', async () => {

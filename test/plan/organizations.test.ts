@@ -175,6 +175,11 @@ describe('parseOrganizations', () => {
       'list.csv:1: not an organisation: "JOBTIDE_API_KEY=\u2026"',
     ],
     [
+      'a line of a key, of which it shows 60 characters',
+      `org_1\n${'Ab1'.repeat(40)}==\n`,
+      `list.csv:2: not an organisation: "${'Ab1'.repeat(20)}"`,
+    ],
+    [
       'another delimiter',
       'organization_id|name\norg_1|Acme\n',
       'list.csv:1: not an organisation: ',

@@ -14,6 +14,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
+import { withoutAbsent } from '../../src/warehouse/endpoint-tables.ts'
 import { compactDatabase } from '../../src/warehouse/erase-rows.ts'
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../src/warehouse/sql-text.ts'
@@ -48,6 +49,14 @@ async function aFile(): Promise<string> {
   warehouse.close()
   return path
 }
+
+it('does not take a table in a schema of the user for one that an endpoint fills', async () => {
+  const warehouse = await memoryWarehouse({ threads: 1 })
+  onTestFinished(() => warehouse.close())
+  await warehouse.run('create schema crm; create table crm.people_found (n integer)')
+  const table = { name: 'people_found', endpoints: ['people-search'] }
+  expect(await withoutAbsent(warehouse, [table])).toEqual([])
+})
 
 describe('the first creation of a warehouse file', () => {
   it.each([

@@ -229,10 +229,11 @@ export async function backUpEach(
     try {
       await backUp(target, journal, world, within)
     } catch (error) {
-      // A process that is stopped is backed up by the next one.
       if (!(error instanceof JobtideError)) throw error
       first ??= error
       world.logger.error({ place: target.place, reason: error.message }, 'backup.failed')
+      // The other places of a process that is stopped are left to the next one.
+      if (world.stop.aborted) break
     }
   }
   return first

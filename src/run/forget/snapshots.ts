@@ -3,7 +3,7 @@
  * ones.
  */
 
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { IDENTITY_FILE, openJournal, type Journal } from '../../journal/journal.ts'
 import { dropSnapshots, parseKeep } from '../../publish/retention.ts'
@@ -21,7 +21,6 @@ import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
-import { readIfThere } from '../../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, expectedError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
 import { countText } from '../../support/numbers.ts'
@@ -128,9 +127,13 @@ function copyAround(root: string, place: string): string | null {
   return null
 }
 
+// A `journal` above the folder may be a file, or of another account: then it is not a copy of this one's.
 function identityIn(root: string): string | null {
-  const { journal } = dataDirectory(root)
-  return readIfThere(join(journal, IDENTITY_FILE))?.toString().trim() || null
+  try {
+    return readFileSync(join(dataDirectory(root).journal, IDENTITY_FILE), 'utf8').trim() || null
+  } catch {
+    return null
+  }
 }
 
 /** Changes nothing there, and says what is left to do. */

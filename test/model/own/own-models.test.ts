@@ -106,6 +106,18 @@ describe('a model of the user’s own', () => {
     expect(await site.rows(left)).toEqual([])
   })
 
+  it('may refer to 1 that is built after it', async () => {
+    await site.build()
+    site.write(
+      'models/staff.sql',
+      STAFF.replace('-- columns', '-- references: organization_id -> z.id\n-- columns'),
+    )
+    site.write('models/z.sql', 'select organization_id as id from sizes')
+    const { checks, fullRefreshReason } = await site.build()
+    expect(fullRefreshReason).toBeNull()
+    expect(checks).toContain('staff_organization_id_is_found_in_z')
+  })
+
   it('comes from the folder of the last build if a command names none', async () => {
     site.write('models/staff.sql', STAFF)
     await site.build()
