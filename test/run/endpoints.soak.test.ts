@@ -56,11 +56,12 @@ describe('pipelines over every endpoint', () => {
       )
       const { extract } = await site.json<RunDocument>('run', file)
       expect(extract.events, name).toBeGreaterThan(0)
-      expect(extract.credits, name).toBeGreaterThanOrEqual(plan.credits_at_least)
+      // A search that finds nothing costs less, as `plan` says; whether one does depends on the day.
+      const free = endpoint === 'post-search' || endpoint === 'people-search'
+      if (!free) expect(extract.credits, name).toBeGreaterThanOrEqual(plan.credits_at_least)
       expect(extract.credits, name).toBeLessThanOrEqual(plan.credits_at_most)
       const { requests } = site.simulator.account()
       await site.json('extract', file)
-      const free = endpoint === 'post-search' || endpoint === 'people-search'
       // Items that were not found, for free, may exist by now: they are asked for again.
       if (!free) expect(site.simulator.account().requests, name).toBe(requests)
       expect((await ledger(site))[0]?.credits, name).toBe(site.simulator.account().credits)
