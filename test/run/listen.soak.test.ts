@@ -143,7 +143,7 @@ it('keeps every acknowledged event once, every event sent until it was accepted,
   process.stdout.write(`10,000 deliveries in ${took.toFixed(1)} s, 20 kills: ${said}\n`)
 })
 
-it('disconnects slow clients: with their headers after 5 s, with their body after 10 s', async () => {
+it('disconnects slow clients: with their headers after 5 s, with their body after 30 s', async () => {
   const site = await openSite({ companies: 1 })
   const receiver = new Receiver(site, 41_877)
   onTestFinished(() => void receiver.stop('SIGKILL'))
@@ -161,5 +161,6 @@ it('disconnects slow clients: with their headers after 5 s, with their body afte
     closedAfter('POST /signals HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{'),
   ])
   expect(headers).toBeLessThan(8)
-  expect(body).toBeLessThan(13)
+  expect(body).toBeGreaterThan(13)
+  expect(body).toBeLessThan(33)
 })
