@@ -8,7 +8,7 @@ import type { CutBody } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { StorageError } from '../support/errors.ts'
-import { deleteErasable } from '../warehouse/erase-rows.ts'
+import { buildAfterErasure, deleteErasable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Suppression } from './suppression.ts'
@@ -55,12 +55,19 @@ const NO_ONE = { profileIds: [], isNamed: () => false }
 /** Removes the parts of a warehouse's answers that name people. @returns how many answers */
 async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
   const named = await answersNaming(warehouse, isNamed)
-  for (const { id, body, isAbout } of named) {
-    const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
-    await (body === null
-      ? warehouse.run('delete from answers where request_id = $1', [id])
-      : warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [id, body]))
-  }
+  if (named.length === 0) return 0
+  await warehouse.transaction(async () => {
+    for (const { id, body, isAbout } of named) {
+      const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
+      await (body === null
+        ? warehouse.run('delete from answers where request_id = $1', [id])
+        : warehouse.run(`update answers set body = $2${nameless} where request_id = $1`, [
+            id,
+            body,
+          ]))
+    }
+    await buildAfterErasure(warehouse)
+  })
   return named.length
 }
 

@@ -53,11 +53,7 @@ export async function countErasable(warehouse: Warehouse, rows: ErasableRows) {
   return counts
 }
 
-/**
- * If there are any, the next build is a full refresh, and until then a check counts as failed, so that half-erased
- * tables are not published.
- * @returns how many rows, by table
- */
+/** Deletes them, and calls {@link buildAfterErasure} if there are any. @returns how many rows, by table */
 export function deleteErasable(warehouse: Warehouse, rows: ErasableRows): Promise<RowsByTable> {
   return warehouse.transaction(async () => {
     const counts = await countErasable(warehouse, rows)
@@ -67,14 +63,21 @@ export function deleteErasable(warehouse: Warehouse, rows: ErasableRows): Promis
       if (counts[table.name] === undefined) continue
       await warehouse.run(`delete from ${erasable(table, rows)}`)
     }
-    await forgetChanges(warehouse)
-    // Samples of check findings may name any person.
-    await warehouse.run(
-      `delete from ops.checks; delete from ops.build_state where key <> 'own';
-       insert into ops.checks values ('tables_are_built_after_an_erasure', '', to_timestamp(0), 1, null)`,
-    )
+    await buildAfterErasure(warehouse)
     return counts
   })
+}
+
+/**
+ * Makes the next build a full refresh. Until then a check counts as failed, so that half-erased tables are not published.
+ */
+export async function buildAfterErasure(warehouse: Warehouse): Promise<void> {
+  await forgetChanges(warehouse)
+  // Samples of check findings may name any person.
+  await warehouse.run(
+    `delete from ops.checks; delete from ops.build_state where key <> 'own';
+     insert into ops.checks values ('tables_are_built_after_an_erasure', '', to_timestamp(0), 1, null)`,
+  )
 }
 
 /**

@@ -99,32 +99,6 @@ describe('a pipeline of kind collect', () => {
     expect(profile).toBeUndefined()
   })
 
-  it('forgets one of the people that a search found, everywhere and for every search after it', async () => {
-    const site = await openCollection({ companies: 30 })
-    const find = (...more: string[]) =>
-      site.json<{ found: { url: string; name: string }[] }>(
-        'find',
-        'people',
-        'job_title=Manager',
-        ...more,
-      )
-    const { found: before } = await find()
-    expect(before.length).toBeGreaterThan(2)
-    const [gone] = before
-    const erased = await site.json<{ is_complete: boolean }>('forget', gone?.url ?? '', '--yes')
-    expect(erased.is_complete).toBe(true)
-    const rest = before.filter(({ url }) => url !== gone?.url)
-    expect((await find()).found).toEqual(rest)
-    // The search is bought again, and the service still names them.
-    expect((await find('--refresh-days', '0')).found).toEqual(rest)
-    const again = await site.json<{ proof: { matches: string[] } }>(
-      'forget',
-      gone?.url ?? '',
-      '--yes',
-    )
-    expect(again.proof.matches).toEqual([])
-  })
-
   it('forgets a person of job changes in posts and people searches, by page and handle', async () => {
     const site = await openCollection({ companies: 30 })
     done(await site.call(['run', join(site.folder, 'test.yaml')]))

@@ -37,6 +37,8 @@ describe('with the widest umask', () => {
   it('others can read nothing in a data directory that was once open; a snapshot folder elsewhere follows the umask', async () => {
     setUmask(0o000)
     const site = await openSite({ companies: 2, events: 40 })
+    // A pipeline file that every account may write is refused.
+    chmodSync(site.pipeline, 0o644)
     mkdirSync(site.dataDir)
     chmodSync(site.dataDir, 0o777)
     const lake = join(site.folder, 'lakes', 'ours')

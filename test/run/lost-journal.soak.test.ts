@@ -122,7 +122,7 @@ it('that is older together with its data directory buys nothing if a snapshot kn
       `is older than what readers of \\S+ see: it knows of 20 credits, but .* of ${credits}`,
     ),
   )
-  expect(stderr).toContain('Put the newer one back')
+  expect(stderr).toContain('Put the newer data directory back')
   expect(site.simulator.account().credits).toBe(credits)
   done(await site.call([...run, '--accept-shrink']))
   done(await site.call(run))
