@@ -22,7 +22,7 @@ const id = job.snapshot_id
 
 const instance = await DuckDBInstance.create(warehouse, { access_mode: 'READ_ONLY', threads: '1' })
 const connection = await instance.connect()
-await connection.run(`set search_path = 'main,core'`)
+await connection.run(`set search_path = 'main,detail,service,core'`)
 
 async function write({ name, columns }) {
   const key = `work/${id}/files/${name}/part-0.parquet`
