@@ -294,7 +294,6 @@ followed as (
         lag(boundaries.event_key) over sequence as before_key,
         lag(boundaries.event_type) over sequence as before_type,
         lag(boundaries.title) over sequence as before_title,
-        lag(boundaries.changed_at) over sequence as before_at,
         max(case when boundaries.event_type <> 'title_change' then boundaries.position end) over (
             partition by boundaries.profile_id, boundaries.organization_id, boundaries.track order by boundaries.position
             rows between unbounded preceding and 1 preceding
@@ -339,75 +338,78 @@ followed as (
     )
 ),
 
--- Rule 8: a leaving reported again under a title that became known only after the first leaving. The change is dated before the
--- first leaving, or lies between the two leavings of a person who has been elsewhere since.
-said_again as (
-    select leavings.event_key, leavings.track
+-- Each leaving, and the leaving before it without a joining between.
+repeated as (
+    select
+        leavings.event_key,
+        leavings.profile_id,
+        leavings.organization_id,
+        leavings.track,
+        leavings.changed_at,
+        leavings.title,
+        leavings.before_type,
+        leavings.before_title,
+        leavings.may_be_left_before,
+        earlier.event_key as earlier_key,
+        earlier.position as earlier_position,
+        earlier.changed_at as earlier_at,
+        earlier.title as earlier_title,
+        leavings.is_special or earlier.is_special as is_special,
+        days_between(earlier.changed_at, leavings.changed_at) as days
     from followed as leavings
     inner join followed as earlier
         on earlier.profile_id = leavings.profile_id
         and earlier.organization_id = leavings.organization_id
         and earlier.track = leavings.track
         and earlier.position = leavings.end_position
-    inner join proofs
-        on proofs.event_key = earlier.event_key
-        and coalesce(proofs.left_at >= leavings.changed_at, true)
-        and abs(days_between(earlier.changed_at, proofs.joined_at))
-        < abs(days_between(proofs.joined_at, leavings.changed_at))
-    where
-        leavings.event_type = 'left'
-        and leavings.before_type = 'title_change'
-        and earlier.event_type = 'left'
-        and leavings.track = 'main'
-        and not leavings.is_special
-        and not earlier.is_special
-        and coalesce(leavings.title in (leavings.before_title, earlier.title), true)
-        and days_between(earlier.changed_at, leavings.changed_at) <= 365
-    union
-    select leavings.event_key, leavings.track
-    from followed as leavings
-    inner join followed as earlier
-        on earlier.profile_id = leavings.profile_id
-        and earlier.organization_id = leavings.organization_id
-        and earlier.track = leavings.track
-        and earlier.event_key = leavings.before_key
-    inner join timeline as changes
-        on changes.profile_id = leavings.profile_id
-        and changes.organization_id = leavings.organization_id
-        and changes.track = leavings.track
-        and changes.title = leavings.title
-        and changes.previous_title = earlier.title
-    inner join dated_events as change_events on change_events.event_key = changes.event_key
-    inner join dated_events as earlier_events on earlier_events.event_key = earlier.event_key
-    where
-        leavings.event_type = 'left'
-        and earlier.event_type = 'left'
-        and changes.event_type = 'title_change'
-        and changes.position < earlier.position
-        and not leavings.is_special
-        and not earlier.is_special
-        and change_events.detected_at > earlier_events.detected_at
-        and days_between(changes.changed_at, earlier.changed_at) <= 365
-        and days_between(earlier.changed_at, leavings.changed_at) between 63 and 365
+    where leavings.event_type = 'left' and earlier.event_type = 'left'
 ),
 
 -- Rules 6 and 8: leavings reported long afterwards.
 left_before as (
     select event_key, track
-    from said_again
-    union
-    select event_key, track
     from followed
     where is_left_before
     union
-    select followed.event_key, followed.track
-    from followed
+    -- Of a person who has been elsewhere since: again (6), or under a title that became known between (8).
+    select repeated.event_key, repeated.track
+    from repeated
     inner join proofs
-        on proofs.event_key = followed.before_key
-        and coalesce(proofs.left_at >= followed.changed_at, true)
-        and abs(days_between(followed.before_at, proofs.joined_at))
-        < abs(days_between(proofs.joined_at, followed.changed_at))
-    where followed.may_be_left_before and followed.track = 'main'
+        on proofs.event_key = repeated.earlier_key
+        and coalesce(proofs.left_at >= repeated.changed_at, true)
+        and abs(days_between(repeated.earlier_at, proofs.joined_at))
+        < abs(days_between(proofs.joined_at, repeated.changed_at))
+    where
+        repeated.track = 'main'
+        and (
+            repeated.may_be_left_before
+            or (
+                repeated.before_type = 'title_change'
+                and not repeated.is_special
+                and coalesce(repeated.title in (repeated.before_title, repeated.earlier_title), true)
+                and repeated.days <= 365
+            )
+        )
+    union
+    -- Rule 8, under a title whose change is dated before the first leaving and became known after it.
+    select repeated.event_key, repeated.track
+    from repeated
+    inner join timeline as changes
+        on changes.profile_id = repeated.profile_id
+        and changes.organization_id = repeated.organization_id
+        and changes.track = repeated.track
+        and changes.title = repeated.title
+        and changes.previous_title = repeated.earlier_title
+    inner join dated_events as change_events on change_events.event_key = changes.event_key
+    inner join dated_events as earlier_events on earlier_events.event_key = repeated.earlier_key
+    where
+        repeated.before_type = 'left'
+        and not repeated.is_special
+        and changes.event_type = 'title_change'
+        and changes.position < repeated.earlier_position
+        and change_events.detected_at > earlier_events.detected_at
+        and days_between(changes.changed_at, repeated.earlier_at) <= 365
+        and repeated.days between 63 and 365
 ),
 
 -- The last leaving before each change of title, without a joining between.
