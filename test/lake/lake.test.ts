@@ -22,15 +22,14 @@ const NO_S3 = realServer('ENDPOINT') === ''
 /** A folder to keep after the test; default: a temporary one. */
 const KEEP = process.env['JOBTIDE_LAKE_FOLDER']
 /** The engines, separated by spaces. */
-const ENGINES = (
-  process.env['JOBTIDE_LAKE_ENGINES'] ?? 'delta-rs polars clickhouse duckdb spark'
+const NAMED = (
+  process.env['JOBTIDE_LAKE_ENGINES'] ??
+  'delta-rs polars clickhouse duckdb spark pandas-files pyarrow-files polars-files duckdb-files spark-files'
 ).split(' ')
+/** All but those that read `current/`, which they do in a folder only. */
+const ENGINES = NAMED.filter((name) => !name.endsWith('-files'))
 /** The engines that read the Delta log, because made-up tables have no views.sql. */
 const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
-const FILE_ENGINES =
-  process.env['JOBTIDE_LAKE_ENGINES'] === undefined
-    ? ['pandas-files', 'pyarrow-files', 'polars-files', 'duckdb-files', 'spark-files']
-    : []
 const NIGHTS = rounds('JOBTIDE_LAKE_NIGHTS', 3, 30)
 const TIMEOUT_MS = 30 * MINUTE
 
@@ -72,12 +71,15 @@ function accountOf(target: S3Target): Record<string, string> {
 describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  it('read 26 versions of 2 tables with rewritten files, checkpoints and a new column from a folder', async () => {
-    const folder = KEEP ?? temporaryFolder()
-    await publishMadeNights(await openStore(folder, { clock: realClock }))
-    const lines = await readWith([folder, ...ENGINES_OF_LOG])
-    expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
-  })
+  it.skipIf(ENGINES_OF_LOG.length === 0)(
+    'read 26 versions of 2 tables with rewritten files, checkpoints and a new column from a folder',
+    async () => {
+      const folder = KEEP ?? temporaryFolder()
+      await publishMadeNights(await openStore(folder, { clock: realClock }))
+      const lines = await readWith([folder, ...ENGINES_OF_LOG])
+      expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
+    },
+  )
 
   it(`read every table of ${NIGHTS} nights with late events and corrections from a folder, row for row as in the warehouse`, async () => {
     const site = await publishNightsInAFolder(NIGHTS)
@@ -85,13 +87,12 @@ describe.skipIf(PYTHON === undefined)('other engines', { timeout: TIMEOUT_MS }, 
     const store = await openStore(folder, { clock: realClock, access: 'read' })
     const tables = (await readCurrent(store))?.manifest.tables ?? []
     expect(tables.length).toBeGreaterThan(40)
-    const engines = [...ENGINES, ...FILE_ENGINES]
     const warehouse = ['--warehouse', join(site.dataDir, 'jobtide.duckdb')]
-    const lines = await readWith([folder, ...engines, ...warehouse])
-    expect(lines).toHaveLength(tables.length * (engines.length + 1))
+    const lines = await readWith([folder, ...NAMED, ...warehouse])
+    expect(lines).toHaveLength(tables.length * (NAMED.length + 1))
   })
 
-  it.skipIf(NO_S3)('read the same 2 tables from S3', async () => {
+  it.skipIf(NO_S3 || ENGINES_OF_LOG.length === 0)('read the same 2 tables from S3', async () => {
     const { bucket, endpoint } = await emptyBucket()
     const address = `s3://${bucket}/some/prefix`
     await publishMadeNights(await openStore(address, { clock: realClock, s3Endpoint: endpoint }))
