@@ -32,7 +32,7 @@ import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { isThere } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument, systemCode } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument, isAbsence } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { withoutCredentials } from '../support/text.ts'
@@ -154,8 +154,7 @@ function faultOfFolder(path: string): string | null {
     return statSync(path).isDirectory() ? null : `${path} is not a folder`
   } catch (error) {
     // Why one that is there cannot be read, the store says.
-    const isAbsent = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
-    return isAbsent ? `there is no folder ${path}` : null
+    return isAbsence(error) ? `there is no folder ${path}` : null
   }
 }
 

@@ -25,6 +25,7 @@ import {
   messageOf,
   onDisk,
   systemCode,
+  isAbsence,
 } from './errors.ts'
 import type { FileModes } from './file-modes.ts'
 import { jsonOrNull, stableJson } from './json.ts'
@@ -182,7 +183,7 @@ export function isThere(path: string): boolean {
     statSync(path)
     return true
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
+    if (isAbsence(error)) return false
     throw asStorageError(error, path)
   }
 }

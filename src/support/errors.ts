@@ -114,6 +114,11 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
+/** Whether a file-system failure says that nothing has the path. */
+export function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+}
+
 /** Makes a file-system failure a StorageError that names `subject`; any other value stays as it is. */
 export function asStorageError(error: unknown, subject: string): unknown {
   const code = systemCode(error)

@@ -30,6 +30,7 @@ import {
   messageOf,
   storageHint,
   systemCode,
+  isAbsence,
 } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
@@ -279,7 +280,7 @@ function undefinedIfMissing<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
+    if (isAbsence(error)) return undefined
     throw error
   }
 }
