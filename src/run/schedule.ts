@@ -47,6 +47,15 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
   const settled = new Map<string, Settled>()
   let lookAt = clock.monotonic()
   let dueAt = beganAt
+  const runIfDue = async ({ pipeline, time }: NonNullable<ReturnType<typeof nextOf>>) => {
+    const { name } = pipeline
+    // Another schedule may have run it since the first look.
+    const isDue = isMissing(name, time.due, await look(), beganAt)
+    settled.set(name, time)
+    if (isDue && (await run(pipeline)) === 'killed' && !time.isSecond) {
+      settled.set(name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
+    }
+  }
   while (!stop.aborted) {
     try {
       if (clock.monotonic() >= lookAt || clock.now() >= dueAt) {
@@ -60,25 +69,15 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
           ),
         )
         const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
-        const turn = next && (await takeTurn())
-        if (next !== null && turn === null) {
+        if (next !== null) {
+          const turn = await takeTurn()
           lookAt = clock.monotonic() + TICK_MS
-        } else if (next !== null && turn !== null) {
-          const { pipeline, time } = next
-          const { name } = pipeline
-          try {
-            // Another schedule may have run it since the first look.
-            const isDue = isMissing(name, time.due, await look(), beganAt)
-            settled.set(name, time)
-            if (isDue && (await run(pipeline)) === 'killed' && !time.isSecond) {
-              settled.set(name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
-            }
-          } finally {
-            turn.release()
+          if (turn !== null) {
+            await runIfDue(next).finally(() => turn.release())
+            // Check the result of the run at once.
+            lookAt = clock.monotonic()
+            continue
           }
-          // Check the result of the run at once.
-          lookAt = clock.monotonic()
-          continue
         }
       }
     } catch (error) {
@@ -99,7 +98,10 @@ interface Settled {
   readonly isSecond: boolean
 }
 
-/** The pipeline to run now, which is not settled yet; each time of each pipeline is settled once, and once more where its run was killed. */
+/**
+ * The pipeline to run now, which is not settled yet; each time of each pipeline is settled once, and once more where its run
+ * was killed.
+ */
 function nextOf(
   known: readonly KnownPipeline[],
   settled: Map<string, Settled>,
