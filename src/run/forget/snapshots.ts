@@ -99,9 +99,8 @@ export function findInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
-  return copyAround(world.directory.root, target.to) === null
-    ? find(world, target, markers)
-    : leftToCopy(world, target, markers)
+  const owner = copyAround(world.directory.root, target.to)
+  return owner === null ? find(world, target, markers) : leftToCopy(world, target, markers, owner)
 }
 
 function find(
@@ -136,14 +135,14 @@ function identityIn(root: string): string | null {
   }
 }
 
-/** Changes nothing there, and says what is left to do. */
+/** Changes nothing there, and says what is left to do. @param owner the data directory around it */
 async function leftToCopy(
   world: ErasureWorld,
   target: SnapshotTarget,
   markers: readonly Marker[],
+  owner: string,
 ): Promise<StoreFindings> {
   const { problem, snapshots, ...found } = await find(world, target, markers)
-  const owner = copyAround(world.directory.root, target.to) ?? ''
   const what = `${countText(snapshots.length, 'snapshot')} there ${snapshots.length === 1 ? 'names' : 'name'} a person to be erased`
   const advice = `It lies in a copy of this data directory: run forget with --data-dir ${owner} as well, or remove the copy`
   const left = snapshots.length === 0 ? null : `${what}. ${advice}`
@@ -160,9 +159,8 @@ export function eraseInTarget(
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<StoreFindings> {
-  if (copyAround(world.directory.root, target.to) !== null) {
-    return leftToCopy(world, target, markers)
-  }
+  const owner = copyAround(world.directory.root, target.to)
+  if (owner !== null) return leftToCopy(world, target, markers, owner)
   return inTarget(world, target, 'write', async (store) => {
     const manifests = await listSnapshots(store)
     const named = await snapshotsNaming(world, store, manifests, markers)
