@@ -18,7 +18,8 @@ import { StorageError } from '../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../support/json.ts'
 import { withoutTrailingSlashes } from '../support/text.ts'
 
-const CERTIFICATES = 'certificates'
+/** The folder with a proof of each erasure, in a data directory. */
+export const CERTIFICATES = 'certificates'
 
 /** Name of the list in a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'

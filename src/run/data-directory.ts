@@ -5,9 +5,6 @@ import { join, resolve } from 'node:path'
 import { ConfigError, systemCode } from '../support/errors.ts'
 import { isWithin, wayBelow } from '../support/file-modes.ts'
 
-/** The folder with a proof of each erasure. */
-export const CERTIFICATES = 'certificates'
-
 /** Jobtide's own folders and files, also with a further extension (`journal.seals`). */
 const OWN_NAMES = [
   'journal',
@@ -18,7 +15,7 @@ const OWN_NAMES = [
   'scratch',
   'published',
   'reports',
-  CERTIFICATES,
+  'certificates',
   'databases',
   'outbox',
   'inbox',

@@ -11,7 +11,7 @@ import { fileState } from '../../journal/loss.ts'
 import { readHistory } from '../../journal/read-history.ts'
 import type { RunHistory } from '../../journal/run-history.ts'
 import { parseSeals, readSealBytes } from '../../journal/seals.ts'
-import { SUPPRESSED_FILE } from '../../load/suppression.ts'
+import { CERTIFICATES, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import type { ObjectStore, S3Options } from '../../publish/store/object-store.ts'
 import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/store/open-store.ts'
 import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
@@ -22,7 +22,7 @@ import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts
 import { sum } from '../../support/numbers.ts'
 import { withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { CERTIFICATES, refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
+import { refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
 
 /** The folder of the backup below a destination of snapshots on S3. */
