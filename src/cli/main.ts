@@ -45,8 +45,7 @@ export async function runCommandLine(
   const shownIn = (environment: Environment) =>
     argv.includes('--no-color') ? { ...environment, FORCE_COLOR: '0' } : environment
   const program = createProgram(async (options, pipelines, work) => {
-    const [{ createContext }, { withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
-      import('./context.ts'),
+    const [{ createContext, withEnvFiles }, { conclude, streamOutput }] = await Promise.all([
       import('./context.ts'),
       import('./output.ts'),
     ])

@@ -361,7 +361,8 @@ async function closeFailed(
 export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
 
 /**
- * Forecasts from a sample, for `plan --sample`: reads random batches of a run of `job` to their end. The next `run` of the same pipeline continues with the others.
+ * Forecasts from a sample, for `plan --sample`: reads random batches of a run of `job` to their end. The next `run` of the
+ * same pipeline continues with the others.
  * @param count how many of the batches that are not read yet, 2 or more: one gives no range
  * @returns also what a sample shows that needs more pages than the budget allows
  * @throws JobtideError as a run does

@@ -75,11 +75,14 @@ export async function withJournal<T>(
   })
   try {
     const journal = openJournal(directory.journal, clock)
-    // A journal whose losses are to be accepted cannot be read as a whole yet.
-    // Only this is kept: the rest would stay in memory until `work` ends.
-    const suppression = losses === 'refuse' ? readHistory(journal).suppression : null
-    if (losses === 'accept')
+    let suppression: History['suppression'] = null
+    if (losses === 'refuse') {
+      // Only this is kept: the rest would stay in memory until `work` ends.
+      suppression = readHistory(journal).suppression
+    } else {
+      // A journal whose losses are to be accepted cannot be read as a whole yet.
       for (const segment of journal.segments()) validPrefix(join(journal.folder, segment))
+    }
     let before: { loaded: readonly LoadedSegment[]; newFiles: number } | undefined
     if (!WRITES_JOURNAL_ALONE.has(request.command)) {
       // Reads what all steps will read. If one is refused, nothing is of this version yet: the one that wrote it still works.
@@ -251,9 +254,9 @@ function backingUp(
     destination = within
     const make = () => backUpEach(targets, journal, world, within)
     problem ??= await writer.close().then(make, (error: unknown) => {
-      const { message } = expectedError(error)
-      world.logger.error({ reason: message }, 'backup.failed')
-      return expectedError(error)
+      const notClosed = expectedError(error)
+      world.logger.error({ reason: notClosed.message }, 'backup.failed')
+      return notClosed
     })
     return problem
   }

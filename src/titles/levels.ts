@@ -316,12 +316,11 @@ const GRADES_WITHIN = new Set(['senior', 'junior', 'middle'])
 
 // "Assistentin Vertriebsleitung": in German the person comes first, and then whom she assists; "Assistent Manager" is English.
 const ASSISTS = /^assisten(?:z|tin)$/
-const MAY_ASSIST = /^assistent$/
 const ASSISTED = /(?:leitung|fuhrung|leiters|leiterin)$/
 
 function assistsLeader([first = '', second = '', ...others]: readonly string[]): boolean {
   if (ASSISTS.test(first)) return second !== ''
-  return MAY_ASSIST.test(first) && [second, ...others].some((word) => ASSISTED.test(word))
+  return first === 'assistent' && [second, ...others].some((word) => ASSISTED.test(word))
 }
 
 /** The words of a part as the lists hold them: "Gerente Senior de Contas" → "senior gerente de contas". */
