@@ -128,11 +128,11 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     import: async () => (await import('./status-command.ts')).statusCommand,
   },
   coverage: {
-    about: 'how far each organisation was read, and where the gaps are',
+    about: 'how far each organisation was fetched, and where the gaps are',
     arguments: { '[pipeline]': `${PIPELINE}; default: all organisations ever requested` },
     options: {
       '--organizations <file>': 'use this list instead of the one in the pipeline',
-      '--prove': 'list the unread intervals by organisation and event type',
+      '--prove': 'list the periods not fetched, by organisation and event type',
       '--all': 'show every row',
     },
     import: async () => (await import('./coverage-command.ts')).coverageCommand,

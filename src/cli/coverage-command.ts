@@ -146,17 +146,17 @@ function summary(found: Found, shown: number): Report {
   const watermarkText = (at: Date | null) =>
     at === null ? null : `${minuteText(+at)} UTC (${agoText(+now - +at)})`
   const questions = new Set(rows.map((row) => row.filters)).size
-  const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
+  const noGaps = neverRead === 0 ? 'none' : 'none in what was fetched'
   const again = rows.filter((row) => +(row.coveredTo ?? 0) !== +(row.confirmedTo ?? 0)).length
   return {
-    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(found.organizations, 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} read, ${numberText(neverRead)} not read to the end, ${numberText(quarantined)} quarantined`,
+    title: `${pipeline === null ? '' : `${pipeline}: `}${countText(found.organizations, 'organisation')}, ${questions > 1 ? `${questions} questions: ` : ''}${numberText(read)} fetched, ${numberText(neverRead)} not fetched to the end, ${numberText(quarantined)} quarantined`,
     sections: [
       facts({
         'asked for': filters,
         'oldest watermark': watermarkText(oldestWatermark),
         'newest watermark': watermarkText(newestWatermark),
         gaps: withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`,
-        'no events': counted(silent, 'organisation', 'read that never sent one'),
+        'no events': counted(silent, 'organisation', 'fetched that never sent one'),
         'asked again': counted(again, 'organisation', EMPTY_LATELY),
       }),
       table(
@@ -190,9 +190,9 @@ function noteOf(row: Row): string {
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   never: 'not to the end',
-  before: 'before first read',
-  between: 'between reads',
-  since: 'since last read',
+  before: 'before first fetch',
+  between: 'between fetches',
+  since: 'since last fetch',
 }
 
 function proof(
@@ -211,13 +211,13 @@ function proof(
   )
   const organizations = countText(count, 'organisation')
   const until = `${minuteText(+now)} UTC`
-  const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
+  const since = pipeline === null ? 'since it was first fetched' : `in the window of ${pipeline}`
   const title =
     unread.length === 0
-      ? `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`
-      : `not read: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(countOf(unread))} of ${organizations}, by ${until}`
+      ? `nothing was left out: ${organizations}, each fetched without a gap ${since}, up to ${until}`
+      : `not fetched: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(countOf(unread))} of ${organizations}, by ${until}`
   const onlySince = unread.length > 0 && unread.every(({ place }) => place === 'since')
-  const noGaps = 'no gaps: each was read without a break up to the start of its row'
+  const noGaps = 'no gaps: each was fetched without a break up to the start of its row'
   return {
     title: onlySince ? [title, noGaps] : title,
     sections: [

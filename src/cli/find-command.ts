@@ -136,7 +136,7 @@ export async function findCommand(
         more:
           isMore &&
           // A list that is kept is not read on: its items have moved since.
-          `not read: this list ends after page ${numberText(read.pages)}; --pages N --refresh-days 0 reads more, from page 1`,
+          `not fetched: this list ends after page ${numberText(read.pages)}; --pages N --refresh-days 0 fetches more, from page 1`,
         'not written': !isWhole && before === null && file,
         kept: !isWhole && before !== null && `${file}, as it was`,
         written: isWhole && file && `${file}${changesText}`,

@@ -64,11 +64,12 @@ const METRICS = {
   next_run_timestamp_seconds: 'Time when the schedule is next due.',
   organizations: 'Organisations in its list.',
   organizations_never_read:
-    'Organisations in the list that were never read, without quarantined ones.',
-  organizations_with_gaps: 'Organisations in the list with gaps before or between two reads.',
+    'Organisations in the list that were never fetched, without quarantined ones.',
+  organizations_with_gaps:
+    'Organisations in the list with gaps before or between two fetched periods.',
   organizations_quarantined: 'Organisations in the list that the service does not accept.',
   oldest_watermark_timestamp_seconds:
-    'Time up to which all organisations that were read are covered.',
+    'Time up to which all organisations that were fetched are covered.',
   judgement: '1 for each problem that jobtide status reports, by its id.',
   build_info: 'Version of Jobtide.',
   running: '1 while a process works in the data directory.',

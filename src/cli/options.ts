@@ -87,7 +87,7 @@ function ageOption(text: string): number {
 /** How old data may be; its value is in milliseconds. */
 export const MAX_AGE_OPTION: Options = {
   '--max-age <age>': [
-    'how old the data may be, such as 26h or 2d (default: as the schedule implies)',
+    'maximum age of the data, such as 26h or 2d (default: any age; a missed run counts anyway)',
     ageOption,
   ],
 }

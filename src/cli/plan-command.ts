@@ -115,7 +115,7 @@ export async function planCommand(
 }
 
 const READ_WHOLE =
-  'read without filters: these changes are in the warehouse already and would be bought again'
+  'fetched without filters: these changes are in the warehouse already and would be bought again'
 
 /** Organisations of a filtered question whose changes are all bought already: it would buy some again. */
 function readWithoutFilters({ question }: Job, history: History, nowMs: number): number {
@@ -153,7 +153,7 @@ function billFacts({ pipeline, requestsPerSecond }: Job, plan: Plan, range: Bill
   if (plan.expectedCredits === null) {
     const price = countText(CREDITS_PER_PAGE * batches, 'credit')
     return facts({
-      bill: 'not known: none of these organisations has been read before',
+      bill: 'not known: none of these organisations was fetched before',
       price: `${price} if each batch has 1 to 50 events, ${CREDITS_PER_PAGE} more for each further 50`,
       'to know it': toKnow,
     })
@@ -214,11 +214,11 @@ function openRunFacts(run: OpenRun): Fact[] {
   const least = `at least ${countText(pagesAtLeast, 'page')}`
   const toCome =
     creditsToCome === null
-      ? `not known, ${least}: no batch was read to its end`
+      ? `not known, ${least}: no batch was fetched to its end`
       : `about ${aboutText(creditsToCome)} credits, ${least}`
   const isDone = batchesLeft === 0 && !restPlannedAgain
   return facts({
-    'open run': `${run.runId}: the next run reads ${batches} of it on${rest}; all figures are of what is left`,
+    'open run': `${run.runId}: the next run continues ${batches} of it${rest}; all figures are of what is left`,
     bought: `${countText(creditsBought, 'credit')} so far, never again`,
     'to come': isDone ? 'nothing: the next run only finishes this one' : toCome,
   })

@@ -77,7 +77,7 @@ export function runReport(run: RunReport, erasure: ErasureState = null): Report 
         ...facts({
           extracted: extractText(run),
           left: leftBehindText(run.leftBehind),
-          'to read':
+          'to fetch':
             run.unread > 0 &&
             `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run continues`,
           charges: counted(extract.unexpectedCharges, 'page', UNEXPECTED),
@@ -256,7 +256,7 @@ export function publishText(publish: PublishStageReport): string[] {
       : `${numberText(newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
   const lines = [
     ...(publish.nothingRead
-      ? ['nothing: no data has been read yet, so readers see no change', destination]
+      ? ['nothing: nothing was fetched yet, so readers see no change', destination]
       : publish.unchanged
         ? [`nothing new: snapshot ${snapshotId} already shows all of it`]
         : [`snapshot ${snapshotId}: ${files}`, destination]),

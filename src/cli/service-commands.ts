@@ -167,15 +167,15 @@ function sampleReport(sample: SampleReport, { skipped }: Job): Report {
     title: `${pipeline}: the bill of ${countText(organizations, 'organisation')} in ${countText(batches, 'batch')} ${bill}`,
     sections: [
       facts({
-        '  read': `${bought}; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} read`,
-        '  to read': left === 0 ? 'nothing: the next run only has to finish' : rest,
+        '  fetched': `${bought}; ${countText(batchesDone, 'batch')} of it ${batchesDone === 1 ? 'is' : 'are'} complete`,
+        '  to fetch': left === 0 ? 'nothing: the next run only has to finish' : rest,
         '  left': leftBehindText(leftBehind),
       }),
     ],
     notes: [
       projection === null &&
-        `a forecast needs 2 batches that are read to their end: the same command reads these on`,
-      'the next run of the same question reads only the rest',
+        `a forecast needs 2 batches that are fetched to their end: the same command continues these`,
+      'the next run of the same question fetches only the rest',
     ].filter((note) => note !== false),
     values: {
       ...about,

@@ -139,8 +139,8 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
           `${one.filters}: ${coverageTextOf(one)}`,
         ]),
         ...unread.map(({ pipeline, asked, unread: left }): Fact => {
-          const of = `${left} of ${asked} that the last run of ${pipeline} asks for`
-          return ['unread', `${of} not read to the end; the next one asks again`, 'warning']
+          const of = `${left} of ${asked} that the last run of ${pipeline} asked for`
+          return ['to fetch', `${of}; the next run asks again`, 'warning']
         }),
         ...facts({
           credits: creditsLine(values, runs.length),
@@ -252,7 +252,7 @@ function coverageText(
   { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof statusOf>,
   now: number,
 ): string {
-  if (to === null) return 'no list has been read to its end yet'
+  if (to === null) return 'no list was fetched to its end yet'
   const found = gaps === 0 ? 'no gaps' : `${countText(gaps, 'organisation')} with gaps`
   return `${countText(organizations, 'organisation')} up to ${to.toISOString()} (${agoText(now - to.getTime())}), ${found}`
 }

@@ -39,7 +39,7 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
 }
 
 const DISORDERED =
-  'more than a fifth of its events came on two pages, again when it was read once more'
+  'more than a fifth of its events came on two pages, again when it was fetched once more'
 
 // If no batch was read to its end, that many uncoverable organisations are the fault of the service.
 const NOT_COVERABLE_MAX = 2
@@ -199,7 +199,7 @@ class Extraction {
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
     throw new EndlessListError(
-      `${organization.value} has ${reason}, like every organisation read so far`,
+      `${organization.value} has ${reason}, like every organisation fetched so far`,
       batch.batch_id,
     )
   }

@@ -50,7 +50,7 @@ export function pageLimit(batch: BatchRecord, buyer: PageBuyer) {
   }
   return async (page: number): Promise<boolean> => {
     if (page === 1) firstPages += 1
-    if (firstPages > FIRST_PAGES_MAX) end(`page 1 was read ${FIRST_PAGES_MAX} times`)
+    if (firstPages > FIRST_PAGES_MAX) end(`page 1 was fetched ${FIRST_PAGES_MAX} times`)
     if (!isControlled && page > (wasEndless ? 0 : LONG_FROM)) {
       isControlled = true
       await control(page)

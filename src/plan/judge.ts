@@ -200,10 +200,15 @@ function tooOld(facts: Facts): Found | null {
   if (ageMs <= maxAgeMs) return null
   const is =
     asOf === null
-      ? 'nothing has been read to its end yet'
+      ? 'nothing has been fetched to its end yet'
       : `its data is of ${minuteText(asOf)} UTC, ${age(ageMs)} ago`
   const message = `${pipeline.name} is older than ${age(maxAgeMs)}: ${is}`
-  return { id: 'too_old', message, hint: `${again} reads the events since then.`, since: asOf ?? 0 }
+  return {
+    id: 'too_old',
+    message,
+    hint: `${again} fetches the events since then.`,
+    since: asOf ?? 0,
+  }
 }
 
 function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | null {
@@ -219,8 +224,8 @@ function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | nul
   const who = old.length === 1 ? '1 organisation' : `${old.length} organisations`
   return {
     id: 'coverage_gaps',
-    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minuteText(since)} UTC on`,
-    hint: `\`jobtide backfill ${name} --days ${window}\` reads it; \`jobtide coverage ${name} --prove\` lists it.`,
+    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not fetched for a time between two runs, the earliest from ${minuteText(since)} UTC on`,
+    hint: `\`jobtide backfill ${name} --days ${window}\` fetches it; \`jobtide coverage ${name} --prove\` lists it.`,
     since,
   }
 }

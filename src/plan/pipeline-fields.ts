@@ -165,7 +165,7 @@ export const commonFields = {
         .min(1)
         .max(32)
         .default(4)
-        .describe('How many batches to read at the same time.'),
+        .describe('How many batches to fetch at the same time.'),
       max_wait: z
         .string()
         .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')

@@ -61,7 +61,7 @@ export const pipelineSchema = z.strictObject({
     .min(0)
     .max(720)
     .default(6)
-    .describe('With since-last: hours to read again before the watermark.'),
+    .describe('With since-last: hours before the watermark to fetch again.'),
   watch: watchSchema
     .optional()
     .describe('Lists of people or organisations whose changes go to watch_hits.'),

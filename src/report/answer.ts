@@ -17,7 +17,7 @@ const LEAST_PEOPLE = 10
 
 /** The answer as sentences; the first one answers. */
 export function answerOf({ year, attrition }: Pick<ReportHead, 'year' | 'attrition'>): string[] {
-  if (year.month_on === null) return ['Not known: nothing was read yet.']
+  if (year.month_on === null) return ['Not known: nothing was fetched yet.']
   const sentences = [countsSentence(year, monthText(Date.parse(year.month_on)))]
   const rate = rateSentence(year)
   if (rate === null) return [...sentences, noRateYet(year)]
@@ -93,7 +93,7 @@ export function noRateYet({
   people_seen: seen,
   month_on: month,
 }: Observed): string {
-  if (month === null) return 'Nothing was read yet.'
+  if (month === null) return 'Nothing was fetched yet.'
   if (seen < LEAST_PEOPLE)
     return `No rate: it takes ${LEAST_PEOPLE} people, and fewer were ever seen.`
   // The first of the month after the one of the rate.

@@ -126,7 +126,7 @@ function nothingCovered(
   if (events === 0) return noneTracked(organizationsFile, refused)
   const [first] = refused
   const why = first === undefined ? '' : `: ${first.name}: ${first.reason}`
-  return new UnavailableError(`no organisation could be read to its end${why}`, null, {
+  return new UnavailableError(`no organisation could be fetched to its end${why}`, null, {
     hint: 'Nothing is covered, and bought pages are kept. Report it to the provider.',
   })
 }

@@ -297,7 +297,7 @@ describe('plan --sample', () => {
     const broke = await site.call([...args, '--credits', '50'])
     expect([broke.exitCode, site.simulator.account().credits]).toEqual([4, 50])
     expect(broke.stdout.replaceAll(/\s+/g, ' ')).toMatch(
-      /in 5 batches is at least 50 credits read 5 pages for 50 credits now, .* a forecast needs 2 batches that are read to their end/,
+      /in 5 batches is at least 50 credits fetched 5 pages for 50 credits now, .* a forecast needs 2 batches that are fetched to their end/,
     )
     expect(broke.stderr).toContain("the run's budget of 50 credits is reached")
     const other = await site.json('plan', site.pipeline, '--data-dir', join(site.folder, 'other'))

@@ -60,7 +60,7 @@ describe('coverage', () => {
     writeFileSync(organizations, 'org_3\norg_new\n')
     const { text, document } = await show(site, { organizations }, pipeline)
     expect(text).toMatch(
-      /^nightly: 2 organisations, 1 read, 1 not read to the end, 0 quarantined$/m,
+      /^nightly: 2 organisations, 1 fetched, 1 not fetched to the end, 0 quarantined$/m,
     )
     expect(document).toMatchObject({ organizations: 2, read: 1 })
     await expect(show(site, { organizations })).rejects.toThrow('a list alone')
@@ -71,11 +71,11 @@ describe('coverage', () => {
     const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
-      'nightly: 5 organisations, 3 read, 1 not read to the end, 1 quarantined',
+      'nightly: 5 organisations, 3 fetched, 1 not fetched to the end, 1 quarantined',
       'oldest watermark  2026-02-19 00:00 UTC (10 days ago)',
       'newest watermark  2026-03-01 00:00 UTC (6 h ago)',
       'gaps              in 2 organisations',
-      'no events         1 organisation read that never sent one',
+      'no events         1 organisation fetched that never sent one',
       '',
       'organisation  up to (UTC)           age  gaps  events  note',
       'nobody        -                       -     0       0  quarantined: not tracked',
@@ -116,16 +116,16 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', LIST, ['event_types: [joined, left]'])
     const { text, document } = await show(site, { prove: true }, pipeline)
     expect(text.split('\n')).toEqual([
-      'not read: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
+      'not fetched: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
       '',
       'organisation  event types  from (UTC)        to (UTC)          where',
       'nobody        joined,left  2025-03-01 06:00  now               not to the end',
       'org_new       joined,left  2025-03-01 06:00  now               not to the end',
-      'acme          joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
-      'org_2         joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
-      'org_3         joined,left  2026-02-19 00:00  now               since last read',
-      'acme          joined,left  2026-03-01 00:00  now               since last read',
-      'org_2         joined,left  2026-03-01 00:00  now               since last read',
+      'acme          joined,left  2026-02-19 00:00  2026-02-27 00:00  between fetches',
+      'org_2         joined,left  2026-02-19 00:00  2026-02-27 00:00  between fetches',
+      'org_3         joined,left  2026-02-19 00:00  now               since last fetch',
+      'acme          joined,left  2026-03-01 00:00  now               since last fetch',
+      'org_2         joined,left  2026-03-01 00:00  now               since last fetch',
     ])
     expect(document['not_looked_at']).toHaveLength(7)
   })
@@ -146,7 +146,7 @@ describe('coverage', () => {
     const { text, document } = await show(site, { prove: true })
     expect(document).toMatchObject({ pipeline: null, organizations: 4, with_gaps: 2 })
     // The refused one was not read either.
-    expect(text).toMatch(/^not read: 6 stretches of 4 of 4 organisations/)
+    expect(text).toMatch(/^not fetched: 6 stretches of 4 of 4 organisations/)
   })
 
   it('shows each question separately: an organisation has one row for each set of filters', async () => {
@@ -160,7 +160,7 @@ describe('coverage', () => {
     const question = 'title="Vice President" geo_city=London'
     const { text, document } = await show(site)
     expect(text).toMatch(
-      /^4 organisations, 2 questions: 4 read, 0 not read to the end, 1 quarantined/,
+      /^4 organisations, 2 questions: 4 fetched, 0 not fetched to the end, 1 quarantined/,
     )
     const rows = document['rows'] as { organization_id: string; filters: string | null }[]
     expect(rows.filter((row) => row.organization_id === 'org_2')).toMatchObject([
@@ -191,7 +191,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('one', ['org_3'])
     const { text, document } = await show(site, { prove: true }, pipeline)
     expect(text).toBe(
-      'nothing was left out: 1 organisation, each read without a gap in the window of one, up to 2026-03-01 06:00 UTC',
+      'nothing was left out: 1 organisation, each fetched without a gap in the window of one, up to 2026-03-01 06:00 UTC',
     )
     expect(document['not_looked_at']).toEqual([])
   })
@@ -201,7 +201,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)
     expect(text).toContain(
-      'nightly: 2 organisations, 0 read, 2 not read to the end, 0 quarantined\ngaps  none in what was read',
+      'nightly: 2 organisations, 0 fetched, 2 not fetched to the end, 0 quarantined\ngaps  none in what was fetched',
     )
     expect(text).toMatch(/without names and counts: there is no warehouse at\s/)
     expect(document).toMatchObject({ oldest_watermark: null, without_events: 0 })

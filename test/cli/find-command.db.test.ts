@@ -158,13 +158,13 @@ describe('find', () => {
       200,
       { data: { items: [{ id }], total: 3, total_pages: 3 }, credit_used: 5 },
     ])
-    const more = 'more     not read: this list ends after page'
+    const more = 'more     not fetched: this list ends after page'
     const one = await site.findPages(1, 1, ...pages)
     expect(one).toMatchObject({ requests: 1, document: { pages: 1, more: true } })
-    expect(one.text).toContain(`${more} 1; --pages N --refresh-days 0 reads more`)
+    expect(one.text).toContain(`${more} 1; --pages N --refresh-days 0 fetches more`)
     const kept = await site.findPages(2, 1, ...pages)
     expect(kept).toMatchObject({ requests: 0, document: { pages: 1, more: true } })
-    expect(kept.text).toContain(`${more} 1; --pages N --refresh-days 0 reads more`)
+    expect(kept.text).toContain(`${more} 1; --pages N --refresh-days 0 fetches more`)
     const two = await site.findPages(2, 0, ...pages)
     expect(two).toMatchObject({ requests: 2, document: { pages: 2, more: true } })
     const all = await site.findPages(3, 0, ...pages)

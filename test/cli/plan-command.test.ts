@@ -54,7 +54,7 @@ describe('plan', () => {
     const { text, document } = await plan(ledgerSite(NOW), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
-    expect(text).toMatch(/^bill +not known: none of these organisations has been read before$/m)
+    expect(text).toMatch(/^bill +not known: none of these organisations was fetched before$/m)
     expect(text).toMatch(
       /^price +40 credits if each batch has 1 to 50 events, 10 more for each further 50$/m,
     )
@@ -137,8 +137,8 @@ describe('plan', () => {
       pages_at_least: 1,
     })
     expect(text).toMatch(/^bought +20 credits so far, never again$/m)
-    expect(text).toMatch(/^to come +not known, at least 1 page: no batch was read to its end$/m)
-    const open = `${RUN}: the next run reads 4 batches of it on; all figures are of what is left`
+    expect(text).toMatch(/^to come +not known, at least 1 page: no batch was fetched to its end$/m)
+    const open = `${RUN}: the next run continues 4 batches of it; all figures are of what is left`
     expect(text).toMatch(new RegExp(`^open run +${open}$`, 'm'))
 
     // A finished batch of 3 pages shows how many the others have.

@@ -161,7 +161,7 @@ describe('a service with full pages of new events forever', () => {
       before: '660',
       pages: 87,
       again: 660,
-      cause: 'has more than 10000 pages, like every organisation read so far',
+      cause: 'has more than 10000 pages, like every organisation fetched so far',
     },
     {
       what: 'the same ones each time, and none of one day',
@@ -170,7 +170,7 @@ describe('a service with full pages of new events forever', () => {
       before: '65,340',
       pages: 87,
       again: 200,
-      cause: 'has more than 10000 pages, like every organisation read so far',
+      cause: 'has more than 10000 pages, like every organisation fetched so far',
     },
   ].map((one) => ({ ...one, credits: one.pages * 10 }))
   it.each(cases)(

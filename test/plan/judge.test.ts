@@ -154,7 +154,7 @@ describe('a pipeline', () => {
       {
         id: 'coverage_gaps',
         message:
-          '1 organisation of nightly was not read for a time between two runs, the earliest from 2026-10-31 09:00 UTC on',
+          '1 organisation of nightly was not fetched for a time between two runs, the earliest from 2026-10-31 09:00 UTC on',
         hint: expect.stringMatching(/^`jobtide backfill nightly --days 20`/) as string,
       },
     ])

@@ -115,6 +115,8 @@ describe('the answer', () => {
 
   it('without data says that nothing was read', () => {
     const empty = { ...year, ...noRate, ...unobserved, month_on: null, organizations: 0 }
-    expect(answerOf({ year: empty, attrition: [] })).toEqual(['Not known: nothing was read yet.'])
+    expect(answerOf({ year: empty, attrition: [] })).toEqual([
+      'Not known: nothing was fetched yet.',
+    ])
   })
 })

@@ -332,8 +332,8 @@ it('in a first observed year says when the first rate comes, and without data th
   )
   expect(page.text('#attrition')).toBe(`Attrition ${notYet}`)
   expect(page.trends()).toEqual([['Young Ltd', '18, no rate']])
-  expect(unknown.text('.answer')).toContain('Not known: nothing was read yet.')
-  expect(unknown.text('#attrition, #trends')).toContain('Nothing was read yet.')
+  expect(unknown.text('.answer')).toContain('Not known: nothing was fetched yet.')
+  expect(unknown.text('#attrition, #trends')).toContain('Nothing was fetched yet.')
 })
 
 it('of a warehouse without built tables is refused with what to do', async () => {

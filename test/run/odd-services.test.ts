@@ -32,7 +32,7 @@ it('pages that cost 20 exceed a budget of 10 once: the next run knows the price,
   }
 })
 
-const NOTHING_COVERED = /^no organisation could be read to its end: org_0: more than 10000 pages/
+const NOTHING_COVERED = /^no organisation could be fetched to its end: org_0: more than 10000 pages/
 
 describe('a run that covered nothing', () => {
   const cases = [
