@@ -1,5 +1,5 @@
 -- question: In which fields of work does an organisation lose people, and in which more than the year before?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: level = all: a level, such as director
 -- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)
 select

@@ -1,5 +1,5 @@
 -- question: What share of an organisation's joiners had worked there before, year by year?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     year(month_start_on) as year,
     count(*) as joiners,

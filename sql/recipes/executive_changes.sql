@@ -1,5 +1,5 @@
 -- question: Who came to the top of an organisation, left it or stepped down, and who followed?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select

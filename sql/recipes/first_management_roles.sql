@@ -1,5 +1,5 @@
 -- question: Who rose into management at an organisation, and after how many months in the prior title?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select

@@ -1,6 +1,6 @@
 -- question: How many people moved from one organisation to another and back, year by year?
--- parameter: organization: its organization_id, or its name
--- parameter: other: the other one's organization_id, or its name
+-- parameter: organization: its id or name
+-- parameter: other: the other organisation's id or name
 select
     year(month_start_on) as year,
     count(*) filter (where from_organization_id = getvariable('organization')) as went_there,

@@ -1,5 +1,5 @@
 -- question: Where did the leavers of an organisation go in each year?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: least = 3: the fewest people in a year
 select
     year,

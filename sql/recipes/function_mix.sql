@@ -1,5 +1,5 @@
 -- question: In which fields of work does an organisation hire, and how did that change from year to year?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     year,
     function,

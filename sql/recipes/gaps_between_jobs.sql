@@ -1,5 +1,5 @@
 -- question: How long are people between jobs after they leave an organisation?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     count(*) as moves,
     round(count(*) filter (where is_direct) / count(*), 3) as share_direct,

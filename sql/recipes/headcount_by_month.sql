@@ -1,5 +1,5 @@
 -- question: How did the headcount of an organisation change from month to month, and how many joined and left?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     month_start_on,
     headcount,

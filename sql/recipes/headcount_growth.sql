@@ -1,5 +1,5 @@
 -- question: How did the headcount of an organisation grow or shrink from year to year?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     year,
     headcount,

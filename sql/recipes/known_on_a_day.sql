@@ -1,6 +1,6 @@
 -- question: How many of an organisation's joiners of each month were known on a given day, and how many are known now?
--- parameter: organization: its organization_id, or its name
--- parameter: day: the day
+-- parameter: organization: its id or name
+-- parameter: day: a day, such as 2026-09-30
 with
 
 known_then as (

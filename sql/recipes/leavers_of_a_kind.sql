@@ -1,5 +1,5 @@
 -- question: Which people of one function and level did an organisation lose, and where to?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: function = all: a field of work, such as engineering
 -- parameter: level = all: a level, such as director
 -- parameter: from = 1900-01-01: the first day

@@ -1,6 +1,6 @@
 -- question: Who moved from one organisation to another, when, and to which title?
--- parameter: organization: its organization_id, or its name
--- parameter: other: the other one's organization_id, or its name
+-- parameter: organization: its id or name
+-- parameter: other: the other organisation's id or name
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select

@@ -1,6 +1,6 @@
 -- question: Who was at an organisation on a day, and as what, side roles included?
--- parameter: organization: its organization_id, or its name
--- parameter: day: the day
+-- parameter: organization: its id or name
+-- parameter: day: a day, such as 2026-09-30
 select
     person_full_name,
     title,

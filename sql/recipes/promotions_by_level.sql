@@ -1,5 +1,5 @@
 -- question: How many people did an organisation promote from each level, and after how long?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     from_level,
     to_level,

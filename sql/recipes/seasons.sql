@@ -1,5 +1,5 @@
 -- question: In which months of the year does an organisation hire and lose people?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     month(month_start_on) as month,
     sum(joiners)::int as joiners,

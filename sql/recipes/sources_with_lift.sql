@@ -1,5 +1,5 @@
 -- question: Which sources does an organisation hire from more than others do?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: least = 5: the fewest people from a source
 with
 

@@ -1,5 +1,5 @@
 -- question: How long do people stay at an organisation, by the year in which they joined?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 select
     cohort,
     is_fully_observed,

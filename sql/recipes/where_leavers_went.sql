@@ -1,5 +1,5 @@
 -- question: Where do the leavers of an organisation go, and what share of those with a known next job goes there?
--- parameter: organization: its organization_id, or its name
+-- parameter: organization: its id or name
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select
