@@ -114,7 +114,8 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     import: async () => (await import('./stage-commands.ts')).replayCommand,
   },
   status: {
-    about: 'last runs, coverage, credits, rejects, snapshot; exit 10 if the data is not fresh',
+    about:
+      'last runs, coverage, credits, rejects, snapshot; exits with 10 if the data is not fresh',
     arguments: { '[pipelines...]': `${PIPELINE}; default: those in pipelines/, and all that ran` },
     options: {
       ...MAX_AGE_OPTION,
@@ -156,7 +157,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
   query: {
     about: 'read-only SQL on the warehouse',
-    arguments: { '[words...]': 'one SQL statement; with --recipe its parameters, name=value' },
+    arguments: { '[words...]': 'one SQL statement; with --recipe, its parameters as name=value' },
     options: {
       '--format <format>': ['how to print', ['table', 'csv', 'spreadsheet', 'json'], 'table'],
       '--attach <[name=]file>': [
@@ -233,7 +234,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
   forget: {
     about:
-      'erase people from journal, warehouse and snapshots; without --yes, only list what would go',
+      'erase people from journal, warehouse and snapshots; without --yes, only list what would be erased',
     arguments: { '[profile_id...]': 'the people' },
     options: {
       ...PIPELINE_OPTION,
@@ -243,7 +244,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
         'a destination of snapshots that is gone for good, with all its snapshots; repeatable',
         several,
       ],
-      '--yes': 'do it',
+      '--yes': 'erase, instead of only listing',
     },
     import: async () => (await import('./forget-command.ts')).forgetCommand,
   },
@@ -257,7 +258,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     arguments: { '[table...]': 'only these (default: all tables for analysts)' },
     options: {
       '--to <folder|postgres://…>': [
-        "where to write, in place of an earlier export; '${JOBTIDE_PG_URL}' hides a password",
+        "where to write; replaces an earlier export; '${JOBTIDE_PG_URL}' hides a password",
         null,
         'export',
       ],
@@ -268,7 +269,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     import: async () => (await import('./export-command.ts')).exportCommand,
   },
   init: {
-    about: 'create a folder that is ready to run: a pipeline, your list, an example .env',
+    about: 'create a folder that is ready to run, with a pipeline, your list and an example .env',
     arguments: { '[folder]': ['created if missing; existing files stay', '.'] },
     options: { '--organizations <file>': 'your list, to copy: CSV, TXT or Parquet' },
     import: async () => (await import('./init-command.ts')).initCommand,
@@ -282,13 +283,13 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     options: {
       '--output <file>': 'write the results as CSV, and report changes since the previous file',
       '--pages <n>': ['maximum number of pages', wholeNumber(1, 10_000), 10],
-      '--credits <n>': ['credits it may spend; a page can cost 10', wholeNumber(10, 1e9)],
+      '--credits <n>': ['credits the search may spend; a page can cost 10', wholeNumber(10, 1e9)],
       '--refresh-days <n>': [
         'reuse an answer up to this age instead of buying it again',
         wholeNumber(0, 3650),
         1,
       ],
-      '--dry-run': 'show what it may cost; sends nothing',
+      '--dry-run': 'only show what the search may cost; sends nothing',
       ...PAUSE_OPTION,
     },
     import: async () => (await import('./find-command.ts')).findCommand,
@@ -319,7 +320,10 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       '--companies <n>': ['organisations in the made-up world', wholeNumber(1, 100_000), 60],
       '--events <file>': 'serve these events instead: .ndjson or .ndjson.gz',
       '--organizations-out <file>': 'write the list of organisations as CSV',
-      '--rate-limit <n>': ['requests a second before it answers 429', wholeNumber(1, 100_000)],
+      '--rate-limit <n>': [
+        'requests per second; beyond them, it answers 429',
+        wholeNumber(1, 100_000),
+      ],
       '--faults <file>': 'JSON array of faults: docs/simulator.md',
     },
     import: async () => (await import('./simulator-commands.ts')).simulateCommand,
@@ -330,7 +334,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       '--port <n>': ['port; 0 for any free one', wholeNumber(0, 65_535), 8_788],
       '--largest-mib <n>': ['largest delivery to accept, in MiB', wholeNumber(1, 256), 16],
       '--host <address>': [
-        'where to listen; any other needs JOBTIDE_WEBHOOK_SECRET',
+        'address to listen on; any other than the default needs JOBTIDE_WEBHOOK_SECRET',
         null,
         '127.0.0.1',
       ],
@@ -340,7 +344,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
         null,
         'x-webhook-signature',
       ],
-      '--signature-encoding <encoding>': ['how it is written', ['hex', 'base64'], 'hex'],
+      '--signature-encoding <encoding>': ['encoding of the signature', ['hex', 'base64'], 'hex'],
     },
     import: async () => (await import('./listen-command.ts')).listenCommand,
   },

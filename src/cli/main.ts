@@ -102,7 +102,7 @@ function outputFailure(error: NodeJS.ErrnoException): unknown {
 function createProgram(start: Start, { stdout, stderr }: Streams): Command {
   const program = new Command('jobtide')
     .description(
-      'Job-change events: bought once, kept, merged into DuckDB, modelled, published as Parquet.',
+      'Buys job-change events once, keeps them, and turns them into DuckDB tables and Parquet files.',
     )
     .version(`${packageVersion()} (Node.js ${process.versions.node}, DuckDB ${engineVersion()})`)
     .exitOverride()
