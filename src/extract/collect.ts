@@ -10,8 +10,7 @@ import {
   type LookupRequest,
 } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import { outcomeOf, type Failure } from '../api/retry-policy.ts'
-import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.ts'
+import { parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/run-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
@@ -22,9 +21,9 @@ import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
-import { RequestBuyer, priceOf, type SentRequest } from './request-buyer.ts'
-import { UnansweredError, respectStoredRetryAfter, type FailedAttempt } from './retries.ts'
-import { Workers, budgetOf } from './workers.ts'
+import { RequestBuyer, priceOf, type SentRequest, type Unusable } from './request-buyer.ts'
+import { UnansweredError, type FailedAttempt } from './give-up.ts'
+import { Workers, budgetOf, respectStoredRetryAfter } from './workers.ts'
 
 export interface CollectOptions extends Omit<
   ExtractOptions,
@@ -146,23 +145,15 @@ class Collection {
   }
 
   /** Whether the requested item fails, so that no other waits for it. @param tries attempts, trials included */
-  #isOfOneThing({ failure, decision }: FailedAttempt, tries: number): boolean {
-    switch (decision.kind) {
-      case 'refused':
-        return !OF_THE_ACCOUNT.has(decision.status)
-      case 'pause-all':
-        return false
-      case 'retry': {
-        const isUnreadable = outcomeOf(failure, true) === 'unreadable'
-        const most = this.#round > 1 ? 1 : isUnreadable ? UNREADABLE_PATIENCE : PATIENCE
-        return this.#isOneOfMany() && tries >= most
-      }
-      case 'give-up': {
-        const { why } = decision
-        const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
-        return why === 'page' || (isOfMany && this.#isWell())
-      }
+  #isOfOneThing({ failure, decision: { kind, why } }: FailedAttempt, tries: number): boolean {
+    if (kind === 'pause-all') return false
+    if (kind === 'refused') return !OF_THE_ACCOUNT.has(failure.status ?? 0)
+    if (kind === 'give-up') {
+      const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
+      return why === 'page' || (isOfMany && this.#isWell())
     }
+    const most = failure.outcome === 'unreadable' ? UNREADABLE_PATIENCE : PATIENCE
+    return this.#isOneOfMany() && tries >= (this.#round > 1 ? 1 : most)
   }
 
   async #work(history: LookupHistory): Promise<void> {
@@ -227,23 +218,17 @@ class Collection {
     return { path, body: { ...request, ...page, ...signing } }
   }
 
-  #answer(asked: AskedPage, answer: Answer): Promise<AnswerReceived> | Failure {
-    const { endpoint } = this.#options
+  #answer(asked: AskedPage, answer: Answer): Promise<AnswerReceived> | Unusable {
     const { page, history } = asked
-    const json = parseJson(answer.body)
-    const { status, headers, body } = answer
+    const { status, body } = answer
     const { request } = history.lookup
+    const json = parseJson(body)
+    if (json === undefined) return { reason: 'it is not JSON' }
     const about = { request, page, status, itemsBefore: history.items }
-    const read = json === undefined ? 'it is not JSON' : endpoint.read(json, about)
-    if (typeof read !== 'string') {
-      for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
-      return this.#keep(asked, answer, read, this.#kept(body, json))
-    }
-    if (status === 200 && isFreeError(json))
-      return { kind: 'status', status: 500, statusSent: status, headers, reason: read }
-    return status === 200
-      ? { kind: 'not-a-page', reason: read }
-      : { kind: 'status', status, headers, reason: errorMessage(body) }
+    const read = this.#options.endpoint.read(json, about)
+    if (typeof read === 'string') return { reason: read }
+    for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
+    return this.#keep(asked, answer, read, this.#kept(body, json))
   }
 
   // When the append resolves, the answer is on the disk and counts as bought.

@@ -26,9 +26,8 @@ import { EndlessListError, pageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
-import { respectStoredRetryAfter } from './retries.ts'
 import { isNamed, untrackedCompanies } from './untracked.ts'
-import { Workers, budgetOf } from './workers.ts'
+import { Workers, budgetOf, respectStoredRetryAfter } from './workers.ts'
 
 /**
  * Reads what is not read yet; pages of earlier attempts at the run are not counted.

@@ -5,8 +5,7 @@
 
 import { BadRequestError } from '../api/errors.ts'
 import { SEARCH_PATH } from '../api/free-question.ts'
-import type { Failure } from '../api/retry-policy.ts'
-import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
+import { parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
@@ -15,7 +14,7 @@ import type { Budget } from './budget.ts'
 import { IdLearner, type LearntId } from './names.ts'
 import type { BuyingOptions } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
-import { RequestBuyer, type SentRequest } from './request-buyer.ts'
+import { RequestBuyer, type SentRequest, type Unusable } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
 
@@ -96,25 +95,19 @@ export class PageBuyer {
     return ids
   }
 
-  #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {
+  #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Unusable {
     const { batch, page, isFreeProbe } = question
     const envelope = parsePage(answer.body)
-    if (typeof envelope === 'string') {
-      if (!isFreeError(parseJson(answer.body))) return { kind: 'not-a-page', reason: envelope }
-      const { status: statusSent, headers, body } = answer
-      const reason = `no success: ${errorMessage(body)}`
-      return { kind: 'status', status: 500, statusSent, headers, reason }
-    }
+    if (typeof envelope === 'string') return { reason: envelope }
     if (envelope.page !== page && !isFreeProbe) {
-      const reason = `requested page ${page}, got page ${envelope.page}`
-      return { kind: 'not-a-page', reason, isWrongPage: true }
+      return { reason: `requested page ${page}, got page ${envelope.page}`, isWrongPage: true }
     }
     const events = envelope.events.map(eventFacts)
     const shown = shownIn(batch, events)
     if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
       // It is the answer to another request.
       const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
-      return { kind: 'not-a-page', reason, isWrongPage: true }
+      return { reason, isWrongPage: true }
     }
     return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })
   }

@@ -1,6 +1,8 @@
-/** What job changes and other endpoints share: the workers of a run, and its budget. */
+/** What job changes and other endpoints share: the workers of a run, its budget, and the pause that it begins with. */
 
 import PQueue from 'p-queue'
+import { UnavailableError } from '../api/errors.ts'
+import { isoInstant } from '../support/clock.ts'
 import { Budget, type BudgetOptions } from './budget.ts'
 import type { ExtractOptions } from './options.ts'
 
@@ -54,4 +56,22 @@ export function budgetOf(
   const spent = run.creditsCommitted - run.creditsAtLastStop
   const now = () => clock.now()
   return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
+}
+
+/** Waits until a time that an earlier run was asked to. @throws UnavailableError if that is too long */
+export function respectStoredRetryAfter(
+  options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
+): void {
+  const { notBefore, clock, maxWaitMs, pacer, logger } = options
+  const waitMs = notBefore - clock.now()
+  if (waitMs <= 0) return
+  const time = isoInstant(notBefore)
+  if (waitMs > maxWaitMs) {
+    throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
+      hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause. \`jobtide doctor\` says why the service named it.`,
+      context: { not_before: time },
+    })
+  }
+  logger.warn({ wait_ms: Math.round(waitMs), not_before: time }, 'waiting')
+  pacer.pause(waitMs)
 }
