@@ -45,9 +45,18 @@ export interface PaidRequest {
   readonly isGivenUp?: (failed: FailedAttempt, tries: number) => boolean
 }
 
-export interface SentRequest {
-  readonly requestId: string
-  readonly requestedAt: number
+/** The fields that all records of a request have, and those of its answer. */
+export interface RequestStamp {
+  readonly run_id: string
+  readonly batch_id: string
+  readonly page: number
+  readonly request_id: string
+  /** The credits in doubt; absent for 10. */
+  readonly price?: number
+}
+
+export interface AnswerStamp extends RequestStamp {
+  readonly requested_at: number
 }
 
 /** The record of an answer that is on the disk. */
@@ -63,10 +72,12 @@ export interface Unusable {
 }
 
 /** Reads and journals an answer of a known status. */
-export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Unusable
+export type ReadAnswer<T> = (answer: Answer, stamp: AnswerStamp) => Promise<T | Unusable>
 
-interface Attempt extends PaidRequest, SentRequest {
+interface Attempt extends PaidRequest {
   readonly attempts: Attempts
+  readonly stamp: RequestStamp
+  readonly requestedAt: number
   readonly permit: Permit
   /** On the monotonic clock. */
   readonly sentAt: number
@@ -180,11 +191,13 @@ export class RequestBuyer {
   /** Records that a request leaves. The record is handed to the operating system, so it survives a killed process. */
   #dispatch(request: PaidRequest & Pick<Attempt, 'attempts'>, permit: Permit): Attempt {
     const { clock, writer } = this.#options
+    const { batchId: batch_id, page, credits } = request
     const requestedAt = clock.now()
-    const sent = { requestedAt, requestId: newUlid(requestedAt), sentAt: clock.monotonic() }
-    const attempt = { ...request, ...sent, permit }
-    writer.write({ kind: 'request_sent', at: requestedAt, ...this.#about(attempt) })
-    return attempt
+    const price = credits === CREDITS_PER_PAGE ? {} : { price: credits }
+    const request_id = newUlid(requestedAt)
+    const stamp = { run_id: this.#runId, batch_id, page, request_id, ...price }
+    writer.write({ kind: 'request_sent', at: requestedAt, ...stamp })
+    return { ...request, stamp, requestedAt, sentAt: clock.monotonic(), permit }
   }
 
   async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | FailedAttempt> {
@@ -194,7 +207,8 @@ export class RequestBuyer {
     const { status } = answer
     this.#learnPace(attempt, answer)
     const isKnown = status === 200 || attempt.statuses?.includes(status) === true
-    const kept = isKnown ? await read(answer, attempt) : null
+    const requested_at = attempt.requestedAt
+    const kept = isKnown ? await read(answer, { ...attempt.stamp, requested_at }) : null
     if (kept !== null && 'credits_used' in kept) return kept
     return this.#fail(attempt, failureOf(answer, kept, attempt.credits))
   }
@@ -248,7 +262,7 @@ export class RequestBuyer {
     }
     await writer.append({
       kind: 'request_failed',
-      ...this.#about(attempt),
+      ...attempt.stamp,
       requested_at: attempt.requestedAt,
       at,
       status,
@@ -324,11 +338,6 @@ export class RequestBuyer {
     for (const streak of [this.#failures, this.#pauses, this.#unreadable]) streak.count = 0
   }
 
-  #about({ batchId, page, requestId, credits }: Attempt) {
-    const price = priceOf({ credits })
-    return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId, ...price }
-  }
-
   #notePause(at: number, notBefore: number, reason: string): void {
     const { clock, writer } = this.#options
     const uptime = clock.uptime?.() ?? null
@@ -356,8 +365,4 @@ function failureOf({ status, headers, body }: Answer, unusable: Unusable | null,
     obstacle: null,
     isWrongPage: unusable?.isWrongPage === true,
   } satisfies Failure
-}
-
-export function priceOf({ credits }: Pick<PaidRequest, 'credits'>): { readonly price?: number } {
-  return credits === CREDITS_PER_PAGE ? {} : { price: credits }
 }

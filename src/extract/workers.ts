@@ -10,13 +10,30 @@ import type { ExtractOptions } from './options.ts'
 export class Workers {
   /** The signal of what ends the run, from outside or because of an error. */
   readonly stop: AbortSignal
+  /** Less what earlier attempts at the run have spent. */
+  readonly budget: Budget
   readonly #queue: PQueue
   readonly #halt = new AbortController()
   #failure: { readonly error: unknown } | null = null
 
-  constructor(concurrency: number, stop: AbortSignal) {
+  /** @param price and @param serviceNow as in {@link BudgetOptions} */
+  constructor(
+    options: ExtractOptions,
+    price: number,
+    serviceNow: BudgetOptions['serviceNow'] = () => null,
+  ) {
+    const { run, creditsLimit: limit, monthlyCredits: month, concurrency, clock } = options
+    const spent = run.creditsCommitted - run.creditsAtLastStop
+    const now = () => clock.now()
+    this.budget = new Budget({
+      run: { limit, spent },
+      ...(month && { month }),
+      price,
+      now,
+      serviceNow,
+    })
     this.#queue = new PQueue({ concurrency })
-    this.stop = AbortSignal.any([stop, this.#halt.signal])
+    this.stop = AbortSignal.any([options.stop, this.#halt.signal])
   }
 
   /** Nothing begins once something ended the run. @param ended called when the work has ended, however it did */
@@ -42,26 +59,8 @@ export class Workers {
   }
 }
 
-/** The budget of a run, less what its earlier attempts have spent. @param price as in {@link BudgetOptions} */
-export function budgetOf(
-  {
-    run,
-    creditsLimit: limit,
-    monthlyCredits: month,
-    clock,
-  }: Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>,
-  price: number,
-  serviceNow: BudgetOptions['serviceNow'] = () => null,
-): Budget {
-  const spent = run.creditsCommitted - run.creditsAtLastStop
-  const now = () => clock.now()
-  return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
-}
-
 /** Waits until a time that an earlier run was asked to. @throws UnavailableError if that is too long */
-export function respectStoredRetryAfter(
-  options: Pick<ExtractOptions, 'notBefore' | 'clock' | 'maxWaitMs' | 'pacer' | 'logger'>,
-): void {
+export function respectStoredRetryAfter(options: ExtractOptions): void {
   const { notBefore, clock, maxWaitMs, pacer, logger } = options
   const waitMs = notBefore - clock.now()
   if (waitMs <= 0) return
