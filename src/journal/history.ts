@@ -23,9 +23,16 @@ import {
   lookedDays,
 } from './coverage.ts'
 import { emptyClockHistory, foldClocks } from './clock-history.ts'
-import type { HeldRun } from './seals.ts'
 import { takeRecord } from './page-drift.ts'
-import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
+import {
+  addCounts,
+  costOf,
+  dayOf,
+  spendingOf,
+  type Counts,
+  type DaySpending,
+  type HeldRun,
+} from './spending.ts'
 import {
   addBatches,
   addLookups,

@@ -10,9 +10,8 @@ import { deserialize, serialize } from 'node:v8'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
-import { checkSegments, type JournalState } from './loss.ts'
+import { checkSegments, SealListError, listedIn, sealsPath, type JournalState } from './seals.ts'
 import { listSegments, readSegment } from './reader.ts'
-import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 export const CHECKPOINT_FILE = 'history.checkpoint'
 

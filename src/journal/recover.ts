@@ -13,21 +13,23 @@ import { encodeFrame } from './frame.ts'
 import {
   GAPS,
   SealListError,
-  SegmentSummary,
   appendSeal,
   listedIn,
-  lossText,
   readMarks,
   readSealBytes,
   removeMarks,
   renewSeals,
   rewriteSeals,
   sealsPath,
-  withoutKept,
+  JournalLossError,
+  checkSegments,
+  damagesOf,
+  fileState,
   type SealLine,
   type SealedSegment,
+  type Damage,
 } from './seals.ts'
-import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
+import { lossText, withoutKept } from './spending.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
   type JournalDamagedError,
@@ -94,15 +96,14 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
  * file.
  */
 function closeSegment(path: string, clock: Clock, onDamage?: OnDamage) {
-  const holdings = new SegmentSummary()
-  const prefix = validPrefix(path, (record) => holdings.add(record))
+  const prefix = validPrefix(path)
   if (prefix.damage !== null) onDamage?.(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null
   }
   writeFileAtomic(path, sealedBytes(path, prefix, clock))
-  return { ...fileState(path), held: holdings.held() }
+  return { ...fileState(path), held: prefix.held }
 }
 
 function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buffer> {
