@@ -13,9 +13,11 @@ import {
   isStale,
   newBatchHistory,
   restartBatch,
+  isDisordered,
+  refetchCount,
+  takeRecord,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { shuffled } from '../support/numbers.ts'

@@ -7,9 +7,8 @@ import { BadRequestError } from '../api/errors.ts'
 import { SEARCH_PATH } from '../api/free-question.ts'
 import { parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import { PAGE_EVENTS } from '../journal/batch-history.ts'
+import { PAGE_EVENTS, encodeMarks } from '../journal/batch-history.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
-import { encodeMarks } from '../journal/page-drift.ts'
 import {
   CREDITS_PER_PAGE,
   chargeOfPage,

@@ -4,7 +4,7 @@
  */
 
 import { instantOf, isIdentifier } from '../api/schemas.ts'
-import type { MarkedEvent } from '../journal/page-drift.ts'
+import type { MarkedEvent } from '../journal/batch-history.ts'
 import type { BatchRecord, SeenOrganization } from '../journal/records.ts'
 import { RATE_DAYS } from '../journal/coverage.ts'
 import { receivedJson } from '../support/json.ts'
