@@ -54,8 +54,6 @@ export function newBatchHistory(batch: BatchRecord) {
     pages: 0,
     /** Events on pages 1 … n; an event pushed to the next page in between counts twice. */
     events: 0,
-    /** Server time when page 1 was first received; null if nothing was read. */
-    firstPageAt: null as number | null,
     hasMore: true,
     /** Pages 1 … n that came in this order, whatever they show: older versions read pages again for other reasons. */
     row: 0,
@@ -69,6 +67,7 @@ function newDrift() {
   return {
     /** The newest version of each event, by key, and the page on which it was last seen. */
     met: new Map<number, EventPosition>(),
+    /** Pages read so far, those included that are read again. */
     seq: 0,
     /** Events on pages 1 … n that leave the window soon. */
     leaving: [] as Removal[],
@@ -118,8 +117,8 @@ function latestOf({ clocks, serverAt }: ReadPage): number {
   return clocks === undefined ? serverAt : Math.max(clocks.latest, clocks.wentBack?.from ?? 0)
 }
 
-export function isBegun({ firstPageAt }: BatchHistory): boolean {
-  return firstPageAt !== null
+export function isBegun({ drift }: BatchHistory): boolean {
+  return drift.seq > 0
 }
 
 export function pagesBought({ read }: BatchHistory): number {
@@ -183,7 +182,6 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   const isMixed = countedBy !== before && (hasMore || countedBy > before)
   const mixed = `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
   drift.fault ??= doubt?.fault ?? (isMixed ? mixed : null)
-  if (page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record, marks)
 }
 
