@@ -19,10 +19,7 @@ import { RequestBuyer, type AnswerStamp, type Unusable } from './request-buyer.t
 import { UnansweredError, type FailedAttempt } from './give-up.ts'
 import { Workers, respectStoredRetryAfter } from './workers.ts'
 
-export interface CollectOptions extends Omit<
-  ExtractOptions,
-  'ids' | 'only' | 'pagePrice' | 'clocksBefore'
-> {
+export interface CollectOptions extends ExtractOptions {
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
