@@ -23,7 +23,7 @@ import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Condition } from './budget.ts'
-import { KnownNames, hasUrls } from './names.ts'
+import { Names, hasUrls } from './names.ts'
 import { EndlessListError, pageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
@@ -61,20 +61,20 @@ class Extraction {
   #batches: BatchHistory[]
   /** Computed when a batch ends instead of for each page, because it reads all batches. */
   #projection: Projection | null
-  readonly #names: KnownNames
+  readonly #names: Names
   #pages = 0
   #events = 0
 
   constructor(options: ExtractOptions) {
     const { run, pagePrice = 0 } = options
     this.#options = options
-    this.#names = new KnownNames(options.run.batches.values(), options.ids)
+    this.#names = new Names(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
     const price = Math.max(pagePrice, CREDITS_PER_PAGE)
     this.#workers = new Workers(options, price, () => this.#buyer.serviceClock.heard())
     const { stop, budget } = this.#workers
-    this.#buyer = new PageBuyer(run.started.run_id, budget, { ...options, stop })
+    this.#buyer = new PageBuyer(run.started.run_id, budget, { ...options, stop }, this.#names)
     this.#untracked = untrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
@@ -249,11 +249,14 @@ class Extraction {
 
   async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {
     const { batch, pages, events } = history
-    this.#names.add(batch, isContinued ? [] : this.#buyer.learnIds(batch))
+    const { writer } = this.#options
+    for (const learnt of isContinued ? [] : this.#names.learn(batch))
+      writer.write({ kind: 'organization_learnt', ...this.#stamp(), ...learnt })
+    this.#names.add(batch)
     const { batch_id } = batch
     const stamp = this.#stamp()
     const { from: covered_from, to: covered_to } = coveredTime(history, stamp.at)
-    await this.#options.writer.append(
+    await writer.append(
       { kind: 'batch_finished', ...stamp, batch_id, pages, events, covered_from, covered_to },
       JSON.stringify(batch),
     )

@@ -17,7 +17,7 @@ import {
 } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { Budget } from './budget.ts'
-import { IdLearner, type LearntId } from './names.ts'
+import type { Names } from './names.ts'
 import type { BuyingOptions } from './options.ts'
 import { eventFacts, seenOrganizations, shownIn } from './page-record.ts'
 import { RequestBuyer, type AnswerStamp, type Unusable } from './request-buyer.ts'
@@ -30,15 +30,15 @@ export const LAST_PAGE = 10_000
 /** Buys the pages of one run. All workers share what it learns about the service's state. */
 export class PageBuyer {
   readonly serviceClock: ServiceClock
-  readonly #runId: string
   readonly #options: BuyingOptions
   readonly #requests: RequestBuyer
-  readonly #ids = new IdLearner()
+  readonly #names: Names | undefined
   unexpectedCharges = 0
 
-  constructor(runId: string, budget: Budget, options: BuyingOptions) {
-    this.#runId = runId
+  /** @param names learns what the pages show */
+  constructor(runId: string, budget: Budget, options: BuyingOptions, names?: Names) {
     this.#options = options
+    this.#names = names
     this.#requests = new RequestBuyer(runId, budget, options, SEARCH_PATH)
     this.serviceClock = new ServiceClock(options)
   }
@@ -79,21 +79,6 @@ export class PageBuyer {
       if (error instanceof BadRequestError) return error
       throw error
     }
-  }
-
-  /**
-   * Records the ids that the pages of a batch showed, once it was read to its end.
-   * @returns the ids, each with the URL or slug that it was learnt for
-   * @throws StorageError when the journal cannot be written
-   */
-  learnIds(batch: BatchRecord): readonly LearntId[] {
-    const { clock, writer } = this.#options
-    const ids = this.#ids.learn(batch)
-    for (const learnt of ids) {
-      const at = clock.now()
-      writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
-    }
-    return ids
   }
 
   // When the append resolves, the page is on the disk and counts as bought.
@@ -145,7 +130,7 @@ export class PageBuyer {
     }
     const counts = { events: events.length, credits_used: credits, has_more }
     logger.debug({ batch: batch.batch_id, page, ...counts, ms: at - requested_at }, 'page')
-    if (!isFreeProbe) this.#ids.look(batch, events)
+    if (!isFreeProbe) this.#names?.look(batch, events)
     return record
   }
 }
