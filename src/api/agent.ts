@@ -1,6 +1,7 @@
 /** Configures Jobtide's connections, through a proxy if there is one. */
 
 import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici'
+import { untilAborted } from '../support/abort.ts'
 import { messageOf } from '../support/errors.ts'
 import { MIB, SECOND } from '../support/units.ts'
 import { NoTunnelError, obstacleOf } from './unreachable.ts'
@@ -54,6 +55,28 @@ export function createAgent(options: AgentOptions): Dispatcher {
     httpsProxy: proxies.https,
     noProxy: proxies.noProxy,
   })
+}
+
+/** One request without redirects; without a body a GET. @throws undici's error; the signal's reason */
+export function requestOnce(
+  agent: Dispatcher,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: object | null,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const { origin, pathname, search } = new URL(url)
+  const type = body === null ? {} : { 'content-type': 'application/json' }
+  const answered = agent.request({
+    origin,
+    path: `${pathname}${search}`,
+    method: body === null ? 'GET' : 'POST',
+    headers: { ...type, 'user-agent': 'jobtide', ...headers },
+    body: body && JSON.stringify(body),
+    signal,
+  })
+  // undici ignores the abort signal while it waits for a proxy to answer CONNECT.
+  return untilAborted(answered, signal)
 }
 
 /** Otherwise undici waits 5 minutes for the answer to CONNECT, and retries forever if the proxy hangs up. */

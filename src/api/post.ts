@@ -1,8 +1,7 @@
 /** Sends a small request to an address other than the service's, such as a webhook. */
 
-import { untilAborted } from '../support/abort.ts'
 import { SECOND } from '../support/units.ts'
-import { createAgent, type ProxySettings } from './agent.ts'
+import { createAgent, requestOnce, type ProxySettings } from './agent.ts'
 
 const DEADLINE_MS = 10 * SECOND
 
@@ -17,20 +16,8 @@ export async function sendSmall(
   proxies: ProxySettings | undefined,
 ): Promise<number> {
   const agent = createAgent({ connections: 1, ...(proxies && { proxies }) })
-  const { origin, pathname, search } = new URL(url)
-  const type = body === null ? {} : { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(DEADLINE_MS)
   try {
-    const request = agent.request({
-      origin,
-      path: `${pathname}${search}`,
-      method: body === null ? 'GET' : 'POST',
-      headers: { ...type, 'user-agent': 'jobtide', ...headers },
-      body: body && JSON.stringify(body),
-      signal,
-    })
-    // As in transport.ts: a proxy may never answer CONNECT.
-    const answer = await untilAborted(request, signal)
+    const answer = await requestOnce(agent, url, headers, body, AbortSignal.timeout(DEADLINE_MS))
     await answer.body.dump()
     return answer.statusCode
   } finally {

@@ -1,6 +1,6 @@
 /**
  * Decides what follows an attempt at any request. This is the only place that does. Pure. The pacer carries out pauses
- * and trials, src/extract/retries.ts counts attempts, and src/extract/page-limit.ts stops pagination that never ends.
+ * and trials, src/extract/request-buyer.ts counts attempts, and page-limit.ts there stops pagination that never ends.
  *
  * | outcome | others are answered | nothing is answered | exhausted: the run ends, or one item |
  * | --- | --- | --- | --- |
@@ -17,31 +17,24 @@ import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
 import type { RequestOutcome } from './pacer.ts'
 import type { Obstacle } from './unreachable.ts'
 
-export type Failure =
-  | {
-      readonly kind: 'status'
-      readonly status: number
-      /** The status that came, where it means another one. */
-      readonly statusSent?: number
-      /** The error says that it was charged, which no error should be. */
-      readonly isCharged?: boolean
-      readonly headers: Headers
-      readonly reason: string
-    }
-  /** `inDoubt`: the service may have charged. `obstacle`: why no connection was made; null if one was, or unknown. */
-  | {
-      readonly kind: 'no-answer'
-      readonly reason: string
-      readonly inDoubt: boolean
-      readonly obstacle: Obstacle | null
-    }
-  /** A 200 that is not a page, or another page. It may have been charged. */
-  | {
-      readonly kind: 'not-a-page'
-      readonly reason: string
-      readonly headers?: Headers
-      readonly isWrongPage?: true
-    }
+/** An attempt without a usable answer. */
+export interface Failure {
+  readonly outcome: Outcome
+  /** Null without an answer. */
+  readonly status: number | null
+  /** Empty without an answer. */
+  readonly headers: Headers
+  /** In the words of the service or the network. */
+  readonly reason: string
+  /** Whether it may have been charged: errors are free unless they say otherwise, and unreadable answers may not be. */
+  readonly inDoubt: boolean
+  /** The credits that it counts as; 0 if it was not charged. */
+  readonly credits: number
+  /** Why no connection was made; null if one was, or unknown. */
+  readonly obstacle: Obstacle | null
+  /** The page is another one, or about others. */
+  readonly isWrongPage: boolean
+}
 
 /**
  * Why a run gives up. `page`: this request fails while others are answered. `unreadable`: answers are not pages, and
@@ -52,19 +45,16 @@ export type Failure =
 export type GiveUpReason =
   'page' | 'unreadable' | 'outage' | 'long-wait' | 'mistaken-wait' | 'unreachable'
 
-export type RetryDecision =
-  /** Ask again after `waitMs`; the other workers do not wait. */
-  | { readonly kind: 'retry'; readonly waitMs: number }
-  /** All workers wait for `waitMs`; then retry, or end the run as `giveUp` says, and keep the time. */
-  | {
-      readonly kind: 'pause-all'
-      readonly waitMs: number
-      readonly status: number
-      readonly giveUp: 'long-wait' | 'mistaken-wait' | 'outage' | null
-    }
-  /** Never retried; the status alone decides its meaning. */
-  | { readonly kind: 'refused'; readonly status: number }
-  | { readonly kind: 'give-up'; readonly why: GiveUpReason }
+export interface RetryDecision {
+  /**
+   * `retry`: ask again after `waitMs`; the other workers do not wait. `pause-all`: all workers wait for `waitMs`; then
+   * retry, or end the run and keep the time. `refused`: never retried. `give-up`: the run ends, or one item.
+   */
+  readonly kind: 'retry' | 'pause-all' | 'refused' | 'give-up'
+  readonly waitMs: number
+  /** Null if the run continues, and for a refusal: its status alone decides its meaning. */
+  readonly why: GiveUpReason | null
+}
 
 /** The attempts at one request so far, including the last one. */
 export interface Attempts {
@@ -87,8 +77,6 @@ export interface RetryState extends Readonly<Attempts> {
   readonly outageMs: number
   /** Failures in that time; those of requests that were in flight together count once. */
   readonly failuresInARow: number
-  /** Whether this attempt at the run ever had a connection. */
-  readonly wasReached: boolean
   /** The longest wait in milliseconds, both for any answer and as ordered by the service. */
   readonly maxWaitMs: number
   /** Our time, milliseconds since 1970 UTC. */
@@ -126,11 +114,8 @@ const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 /** The row of the table above that an attempt falls into. */
 export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachable'
 
-export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
-  if (failure.kind === 'not-a-page') return 'unreadable'
-  if (failure.kind === 'no-answer')
-    return failure.obstacle !== null && !wasReached ? 'unreachable' : 'failed'
-  const { status, headers } = failure
+/** What the status of an answer says that is not the one asked for. */
+export function outcomeOf(status: number, headers: Headers): Outcome {
   if (status >= 200 && status < 300) return 'unreadable'
   if (status === 429 || status === 503) return 'order'
   // Every 5xx, all of them free: gateways also send 520 to 530.
@@ -138,51 +123,47 @@ export function outcomeOf(failure: Failure, wasReached: boolean): Outcome {
   return headers['retry-after'] === undefined ? 'failed' : 'order'
 }
 
-/** Errors are free, unless they say otherwise. A damaged page, or another 2xx than 200, was probably charged. */
-export function isInDoubt(failure: Failure): boolean {
-  if (failure.kind === 'no-answer') return failure.inDoubt
-  if (failure.kind === 'status' && failure.isCharged === true) return true
-  return outcomeOf(failure, true) === 'unreadable'
-}
-
 /** The failure as evidence of the service's health. */
-export function healthOf(failure: Failure, outcome: Outcome): RequestOutcome {
+export function healthOf({ outcome, status }: Failure): RequestOutcome {
   // A request that never left says nothing about the service.
   if (outcome === 'unreachable') return 'undecided'
   if (outcome === 'refused') return 'answered'
-  const status = failure.kind === 'status' ? failure.status : 0
   return status === 429 ? 'throttled' : status === 503 ? 'deferred' : 'failed'
 }
 
-export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
+export function decideRetry({ outcome, headers }: Failure, state: RetryState): RetryDecision {
   const { attempts, billable, unreadableInARow, wrongPages, outageMs, maxWaitMs } = state
-  const outcome = outcomeOf(failure, state.wasReached)
-  const status = failure.kind === 'status' ? failure.status : 200
-  if (outcome === 'refused') return { kind: 'refused', status }
-  const headers = ('headers' in failure ? failure.headers : undefined) ?? {}
-  if (outcome === 'order') return pauseAll(status, headers, state)
+  if (outcome === 'refused') return { kind: 'refused', waitMs: 0, why: null }
+  if (outcome === 'order') return pauseAll(headers, state)
   if (outcome === 'unreachable') {
     const isTried = attempts >= UNREACHABLE_ATTEMPTS && outageMs >= UNREACHABLE_MS
-    if (isTried) return { kind: 'give-up', why: 'unreachable' }
-    return { kind: 'retry', waitMs: backoff(state, UNREACHABLE_BACKOFF_CAP_MS) }
+    return isTried ? giveUp('unreachable') : retry(backoff(state, UNREACHABLE_BACKOFF_CAP_MS))
   }
   const isRubbish = unreadableInARow >= UNREADABLE_IN_A_ROW_MAX || wrongPages >= WRONG_PAGES_MAX
-  if (outcome === 'unreadable' && isRubbish) return { kind: 'give-up', why: 'unreadable' }
-  if (attempts >= ATTEMPTS_MAX || billable >= BILLABLE_MAX) return { kind: 'give-up', why: 'page' }
+  if (outcome === 'unreadable' && isRubbish) return giveUp('unreadable')
+  if (attempts >= ATTEMPTS_MAX || billable >= BILLABLE_MAX) return giveUp('page')
   const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
-  if (wasAsked && outageMs >= maxWaitMs) return { kind: 'give-up', why: 'outage' }
+  if (wasAsked && outageMs >= maxWaitMs) return giveUp('outage')
   // An answer that is not a page may still name a time to wait.
-  if (headers['retry-after'] !== undefined) return pauseAll(status, headers, state)
+  if (headers['retry-after'] !== undefined) return pauseAll(headers, state)
   // While nothing is answered, billable attempts are spread over the time that a run may wait.
   const isSpread = billable >= SPREAD_FROM && outageMs >= BACKOFF_CAP_MS
   const leastMs = isSpread ? maxWaitMs / BILLABLE_MAX : 0
-  return { kind: 'retry', waitMs: Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)) }
+  return retry(Math.max(leastMs, backoff(state, BACKOFF_CAP_MS)))
+}
+
+function retry(waitMs: number): RetryDecision {
+  return { kind: 'retry', waitMs, why: null }
+}
+
+function giveUp(why: GiveUpReason): RetryDecision {
+  return { kind: 'give-up', waitMs: 0, why }
 }
 
 const JITTER_SHARE = 0.1
 const JITTER_CAP_MS = 2 * SECOND
 
-function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
+function pauseAll(headers: Headers, state: RetryState): RetryDecision {
   const { random, pausesInARow, maxWaitMs, outageMs, nowMs } = state
   const wantedMs = waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow)
   const obeyedMs = obeyedWait(wantedMs)
@@ -192,8 +173,8 @@ function pauseAll(status: number, headers: Headers, state: RetryState): RetryDec
   const waitMs = Math.min(DAY, obeyedMs + jitterMs)
   const outage = outageMs >= maxWaitMs ? 'outage' : null
   const tooLong = waitMs > maxWaitMs ? 'long-wait' : outage
-  const giveUp = isMistakenWait(wantedMs) ? 'mistaken-wait' : tooLong
-  return { kind: 'pause-all', waitMs, status, giveUp }
+  const why = isMistakenWait(wantedMs) ? 'mistaken-wait' : tooLong
+  return { kind: 'pause-all', waitMs, why }
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.

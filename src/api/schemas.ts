@@ -155,9 +155,9 @@ export function isFreeError(json: unknown): boolean {
   return json.success === false && (!('credit_used' in json) || json.credit_used === 0)
 }
 
-/** The charge that an answer names, as sent: any JSON value; undefined if it names none. */
-export function chargeIn(body: Buffer): unknown {
-  return (Object(parseJson(body)) as { readonly credit_used?: unknown }).credit_used
+/** The charge that a JSON answer names, as sent: any JSON value; undefined if it names none. */
+export function chargeIn(json: unknown): unknown {
+  return (Object(json) as { readonly credit_used?: unknown }).credit_used
 }
 
 // A refusal may name 50 companies by URL. Longer text is of no use.

@@ -6,13 +6,12 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Clock } from '../support/clock.ts'
-import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { onOneLine } from '../support/text.ts'
 import { MIB, SECOND } from '../support/units.ts'
-import { LARGEST_BODY_BYTES, createAgent, type AgentOptions } from './agent.ts'
+import { LARGEST_BODY_BYTES, createAgent, requestOnce, type AgentOptions } from './agent.ts'
 import type { Headers } from './retry-after.ts'
 import { whyUnreachable, type Obstacle } from './unreachable.ts'
 
@@ -84,23 +83,13 @@ export function createTransport(options: TransportOptions): Transport {
     const deadline = AbortSignal.timeout(deadlineMs)
     try {
       const either = AbortSignal.any([signal, deadline])
-      const { origin, pathname, search } = new URL(`${baseUrl}${path}`)
-      const answered = agent.request({
-        origin,
-        path: `${pathname}${search}`,
-        signal: either,
-        method: body === null ? 'GET' : 'POST',
-        headers: {
-          authorization: `Bearer ${apiKey.reveal()}`,
-          ...(body === null ? {} : { 'content-type': 'application/json' }),
-          accept: 'application/json',
-          'accept-encoding': 'gzip',
-          'user-agent': options.userAgent ?? 'jobtide',
-        },
-        body: body && JSON.stringify(body),
-      })
-      // undici ignores the abort signal while it waits for a proxy to answer CONNECT.
-      const response = await untilAborted(answered, either)
+      const asked = {
+        authorization: `Bearer ${apiKey.reveal()}`,
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        'user-agent': options.userAgent ?? 'jobtide',
+      }
+      const response = await requestOnce(agent, `${baseUrl}${path}`, asked, body, either)
       const { statusCode: status, headers } = response
       const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
       // An order to wait in the headers counts whatever happens to the body.

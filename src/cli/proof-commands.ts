@@ -8,7 +8,7 @@ import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../journal/journal.ts'
-import type { JournalState } from '../journal/loss.ts'
+import type { JournalState } from '../journal/seals.ts'
 import { readProject } from '../model/project.ts'
 import { commentOn } from '../model/tables.ts'
 import {

@@ -3,33 +3,23 @@
  * in order. It never asks for data that is in the journal, and knows endpoints only by their declaration.
  */
 
-import {
-  filterErrorsIn,
-  type Endpoint,
-  type EndpointAnswer,
-  type LookupRequest,
-} from '../api/endpoints/endpoint.ts'
+import { filterErrorsIn, type Endpoint, type LookupRequest } from '../api/endpoints/endpoint.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import { outcomeOf, type Failure } from '../api/retry-policy.ts'
-import { errorMessage, isFreeError, parseJson, shortened } from '../api/schemas.ts'
+import { parseJson, shortened } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import { isLookupBegun, takeAnswer, type LookupHistory } from '../journal/run-history.ts'
 import type { AnswerReceived } from '../journal/records.ts'
-import { chargeOf, chargeOfNothing } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, chargeOf, chargeOfNothing } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { JobtideError } from '../support/errors.ts'
 import type { Secret } from '../support/secret.ts'
 import { SECOND } from '../support/units.ts'
-import type { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress } from './options.ts'
-import { RequestBuyer, priceOf, type SentRequest } from './request-buyer.ts'
-import { UnansweredError, respectStoredRetryAfter, type FailedAttempt } from './retries.ts'
-import { Workers, budgetOf } from './workers.ts'
+import { RequestBuyer, type AnswerStamp, type Unusable } from './request-buyer.ts'
+import { UnansweredError, type FailedAttempt } from './give-up.ts'
+import { Workers, respectStoredRetryAfter } from './workers.ts'
 
-export interface CollectOptions extends Omit<
-  ExtractOptions,
-  'ids' | 'only' | 'pagePrice' | 'clocksBefore'
-> {
+export interface CollectOptions extends ExtractOptions {
   readonly endpoint: Endpoint
   /** The secret that signs deliveries of signals; absent: none. */
   readonly webhookSecret?: Secret | null
@@ -47,14 +37,6 @@ interface Unanswered {
 }
 
 const NOT_YET = 'the service has no answer yet'
-
-interface AskedPage extends SentRequest {
-  readonly history: LookupHistory
-  readonly page: number
-  /** Whether no further page of the list may be requested. */
-  readonly isLast: boolean
-  readonly credits: number
-}
 
 // An item without an answer is requested again at the end of the run, and again by the next run.
 const ROUNDS = 3
@@ -77,7 +59,6 @@ export async function collect(options: CollectOptions): Promise<ExtractProgress>
 class Collection {
   readonly #options: CollectOptions
   readonly #buyer: RequestBuyer
-  readonly #budget: Budget
   readonly #workers: Workers
   #unanswered: Unanswered[] = []
   #round = 1
@@ -95,15 +76,15 @@ class Collection {
   readonly #refused: { subject: string; reason: string }[] = []
 
   constructor(options: CollectOptions) {
-    const { run, concurrency, endpoint } = options
+    const { run, endpoint } = options
+    const { path } = endpoint
     this.#options = options
-    this.#workers = new Workers(concurrency, options.stop)
     const prices = [...run.lookups.values()].map(
       ({ lookup }) => endpoint.price(lookup.request).most,
     )
-    this.#budget = budgetOf(options, Math.max(1, ...prices))
-    const buying = { ...options, stop: this.#workers.stop }
-    this.#buyer = new RequestBuyer(run.started.run_id, this.#budget, buying, endpoint.path)
+    this.#workers = new Workers(options, Math.max(1, ...prices))
+    const { stop, budget } = this.#workers
+    this.#buyer = new RequestBuyer(run.started.run_id, budget, { ...options, stop }, path)
   }
 
   async run(): Promise<ExtractProgress> {
@@ -146,23 +127,15 @@ class Collection {
   }
 
   /** Whether the requested item fails, so that no other waits for it. @param tries attempts, trials included */
-  #isOfOneThing({ failure, decision }: FailedAttempt, tries: number): boolean {
-    switch (decision.kind) {
-      case 'refused':
-        return !OF_THE_ACCOUNT.has(decision.status)
-      case 'pause-all':
-        return false
-      case 'retry': {
-        const isUnreadable = outcomeOf(failure, true) === 'unreadable'
-        const most = this.#round > 1 ? 1 : isUnreadable ? UNREADABLE_PATIENCE : PATIENCE
-        return this.#isOneOfMany() && tries >= most
-      }
-      case 'give-up': {
-        const { why } = decision
-        const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
-        return why === 'page' || (isOfMany && this.#isWell())
-      }
+  #isOfOneThing({ failure, decision: { kind, why } }: FailedAttempt, tries: number): boolean {
+    if (kind === 'pause-all') return false
+    if (kind === 'refused') return !OF_THE_ACCOUNT.has(failure.status ?? 0)
+    if (kind === 'give-up') {
+      const isOfMany = why === 'unreadable' || (why === 'outage' && this.#round > 1)
+      return why === 'page' || (isOfMany && this.#isWell())
     }
+    const most = failure.outcome === 'unreadable' ? UNREADABLE_PATIENCE : PATIENCE
+    return this.#isOneOfMany() && tries >= (this.#round > 1 ? 1 : most)
   }
 
   async #work(history: LookupHistory): Promise<void> {
@@ -187,20 +160,19 @@ class Collection {
   }
 
   async #read(history: LookupHistory): Promise<void> {
-    const { endpoint, pages: mostPages } = this.#options
+    const { endpoint } = this.#options
     const { lookup } = history
     while (!history.isDone) {
-      const asked = { page: history.pages + 1, credits: endpoint.price(lookup.request).most }
       const request = {
         ...this.#sentTo(lookup.request, history.next),
-        ...asked,
         batchId: lookup.batch_id,
+        page: history.pages + 1,
+        credits: endpoint.price(lookup.request).most,
         statuses: endpoint.statuses ?? [],
         isGivenUp: this.#isOfOneThing.bind(this),
       }
-      const isLast = asked.page >= mostPages
-      const record = await this.#buyer.buy(request, (answer, sent) =>
-        this.#answer({ ...asked, ...sent, history, isLast }, answer),
+      const record = await this.#buyer.buy(request, (answer, stamp) =>
+        this.#answer(history, answer, stamp),
       )
       this.#isAnswered = true
       this.#unansweredInARow = 0
@@ -227,71 +199,52 @@ class Collection {
     return { path, body: { ...request, ...page, ...signing } }
   }
 
-  #answer(asked: AskedPage, answer: Answer): Promise<AnswerReceived> | Failure {
-    const { endpoint } = this.#options
-    const { page, history } = asked
-    const json = parseJson(answer.body)
-    const { status, headers, body } = answer
-    const { request } = history.lookup
-    const about = { request, page, status, itemsBefore: history.items }
-    const read = json === undefined ? 'it is not JSON' : endpoint.read(json, about)
-    if (typeof read !== 'string') {
-      for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
-      return this.#keep(asked, answer, read, this.#kept(body, json))
-    }
-    if (status === 200 && isFreeError(json))
-      return { kind: 'status', status: 500, statusSent: status, headers, reason: read }
-    return status === 200
-      ? { kind: 'not-a-page', reason: read }
-      : { kind: 'status', status, headers, reason: errorMessage(body) }
-  }
-
   // When the append resolves, the answer is on the disk and counts as bought.
-  async #keep(
-    asked: AskedPage,
-    { body, status, receivedAt: at }: Answer,
-    { outcome, items, next, price, creditsSent, reason, total = null }: EndpointAnswer,
-    kept: Buffer,
-  ): Promise<AnswerReceived> {
-    const { endpoint, writer, logger, run } = this.#options
-    const { lookup, lastSha256 } = asked.history
+  async #answer(
+    { lookup, items: itemsBefore, lastSha256 }: LookupHistory,
+    { status, body, receivedAt: at }: Answer,
+    stamp: AnswerStamp,
+  ): Promise<AnswerReceived | Unusable> {
+    const { endpoint, writer, logger, pages: mostPages } = this.#options
+    const { batch_id, page, price: mostCredits = CREDITS_PER_PAGE } = stamp
+    const { subject, lookup_key, request } = lookup
+    const json = parseJson(body)
+    if (json === undefined) return { reason: 'it is not JSON' }
+    const read = endpoint.read(json, { request, page, status, itemsBefore })
+    if (typeof read === 'string') return { reason: read }
+    const { outcome, items, next, price, creditsSent, reason, total = null } = read
+    for (const one of filterErrorsIn(json)) this.#filterErrors.add(one)
     const { credits, sent } =
-      price.most === 0 ? chargeOfNothing(creditsSent, asked.credits) : chargeOf(creditsSent, price)
+      price.most === 0 ? chargeOfNothing(creditsSent, mostCredits) : chargeOf(creditsSent, price)
     const isExpected = sent === null && credits <= price.most
     const sha256 = sha256Hex(body)
+    const isLast = page >= mostPages
+    // A single page that is repeated forever is not a list.
+    const isOver = isLast || outcome === 'refused' || sha256 === lastSha256
     const record: AnswerReceived = {
       kind: 'answer_received',
-      run_id: run.started.run_id,
-      batch_id: lookup.batch_id,
-      page: asked.page,
+      ...stamp,
       items,
       ...(total === null ? {} : { total }),
-      request_id: asked.requestId,
-      requested_at: asked.requestedAt,
       at,
       endpoint: endpoint.name,
-      lookup_key: lookup.lookup_key,
-      subject: lookup.subject,
+      lookup_key,
+      subject,
       status,
       outcome,
       ...(reason === undefined ? {} : { reason: shortened(reason) }),
-      ...priceOf(asked),
       credits_used: credits,
       ...(sent === null ? {} : { credits_sent: sent }),
       ...(isExpected ? {} : { is_unexpected: true as const }),
-      // A single page that is repeated forever is not a list.
-      next: asked.isLast || outcome === 'refused' || sha256 === lastSha256 ? null : next,
+      next: isOver ? null : next,
       body_sha256: sha256,
     }
-    await writer.append(record, kept)
-    if (reason !== undefined) this.#refused.push({ subject: lookup.subject, reason })
-    if (asked.isLast && next !== null) this.#listsCut.add(lookup.batch_id)
+    await writer.append(record, this.#kept(body, json))
+    if (reason !== undefined) this.#refused.push({ subject, reason })
+    if (isLast && next !== null) this.#listsCut.add(batch_id)
     if (!isExpected) {
       this.#unexpectedCharges += 1
-      logger.warn(
-        { subject: lookup.subject, credits_used: sent ?? credits, ...price },
-        'unexpected_charge',
-      )
+      logger.warn({ subject, credits_used: sent ?? credits, ...price }, 'unexpected_charge')
     }
     return record
   }
@@ -309,7 +262,7 @@ class Collection {
       batches: run.lookups.size,
       pages: this.#pages,
       events: this.#items,
-      credits: this.#budget.spentNow,
+      credits: this.#workers.budget.spentNow,
       projection: null,
       quarantined: [
         ...this.#refused,

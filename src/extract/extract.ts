@@ -13,22 +13,23 @@ import {
   isStale,
   newBatchHistory,
   restartBatch,
+  isDisordered,
+  refetchCount,
+  takeRecord,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { isDisordered, refetchCount, takeRecord } from '../journal/page-drift.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { Condition, type Budget } from './budget.ts'
-import { KnownNames, hasUrls } from './names.ts'
+import { Condition } from './budget.ts'
+import { Names, hasUrls } from './names.ts'
 import { EndlessListError, pageLimit } from './page-limit.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { LAST_PAGE, PageBuyer } from './page-buyer.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
-import { respectStoredRetryAfter } from './retries.ts'
 import { isNamed, untrackedCompanies } from './untracked.ts'
-import { Workers, budgetOf } from './workers.ts'
+import { Workers, respectStoredRetryAfter } from './workers.ts'
 
 /**
  * Reads what is not read yet; pages of earlier attempts at the run are not counted.
@@ -51,7 +52,6 @@ class Extraction {
   readonly #workers: Workers
   readonly #buyer: PageBuyer
   readonly #untracked: ReturnType<typeof untrackedCompanies>
-  readonly #budget: Budget
   /** Batches being read, in the order in which they began. */
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
@@ -61,21 +61,20 @@ class Extraction {
   #batches: BatchHistory[]
   /** Computed when a batch ends instead of for each page, because it reads all batches. */
   #projection: Projection | null
-  readonly #names: KnownNames
+  readonly #names: Names
   #pages = 0
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, pagePrice = 0, concurrency } = options
-    const { run_id: runId } = run.started
+    const { run, pagePrice = 0 } = options
     this.#options = options
-    this.#names = new KnownNames(options.run.batches.values(), options.ids)
+    this.#names = new Names(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
-    this.#workers = new Workers(concurrency, options.stop)
     const price = Math.max(pagePrice, CREDITS_PER_PAGE)
-    this.#budget = budgetOf(options, price, () => this.#buyer.serviceClock.heard())
-    this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#workers.stop })
+    this.#workers = new Workers(options, price, () => this.#buyer.serviceClock.heard())
+    const { stop, budget } = this.#workers
+    this.#buyer = new PageBuyer(run.started.run_id, budget, { ...options, stop }, this.#names)
     this.#untracked = untrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
@@ -157,7 +156,7 @@ class Extraction {
     const { batch, pages } = history
     if (batch.was_endless === true) throw new EndlessListError(DISORDERED, batch.batch_id)
     // A later run continues a begun batch, but would plan its replacement again and buy the pages a third time.
-    const reservation = await this.#budget.reserve(this.#workers.stop)
+    const reservation = await this.#workers.budget.reserve(this.#workers.stop)
     reservation.settle(0)
     this.#options.logger.warn({ batch: batch.batch_id, pages }, 'list_read_again')
     await this.#replace(history, fromPage1(batch), 'events came on two pages')
@@ -183,7 +182,7 @@ class Extraction {
     }
     if (pages === 0) return true
     pages += pagesToBuy(history)
-    return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
+    return this.#workers.budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
   }
 
   async #tooWide(history: BatchHistory): Promise<void> {
@@ -250,11 +249,14 @@ class Extraction {
 
   async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {
     const { batch, pages, events } = history
-    this.#names.add(batch, isContinued ? [] : this.#buyer.learnIds(batch))
+    const { writer } = this.#options
+    for (const learnt of isContinued ? [] : this.#names.learn(batch))
+      writer.write({ kind: 'organization_learnt', ...this.#stamp(), ...learnt })
+    this.#names.add(batch)
     const { batch_id } = batch
     const stamp = this.#stamp()
     const { from: covered_from, to: covered_to } = coveredTime(history, stamp.at)
-    await this.#options.writer.append(
+    await writer.append(
       { kind: 'batch_finished', ...stamp, batch_id, pages, events, covered_from, covered_to },
       JSON.stringify(batch),
     )
@@ -275,7 +277,7 @@ class Extraction {
       batches: this.#batches.length,
       pages: this.#pages,
       events: this.#events,
-      credits: this.#budget.spentNow,
+      credits: this.#workers.budget.spentNow,
       projection: this.#projection,
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,

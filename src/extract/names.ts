@@ -12,13 +12,24 @@ import type { BatchRecord, OrganizationLearnt, OrganizationRef } from '../journa
 import { companySlug } from '../support/text.ts'
 import type { EventFacts } from './page-record.ts'
 
-export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
+type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
 
-export class IdLearner {
+export class Names {
+  /** By the requested URL or slug. */
+  readonly #ids: Map<string, string>
+  /** By event types and filters: how many days back each organisation was read. */
+  readonly #read = new Map<string, Map<string, number>>()
   /** By batch_id: ids by slug, and all ids under ''. */
   readonly #seen = new Map<string, Map<string, Set<string>>>()
   readonly #learnt = new Set<string>()
 
+  /** @param batches of the run, those read before included @param ids learnt before, by the requested URL or slug */
+  constructor(batches: Iterable<BatchHistory> = [], ids: ReadonlyMap<string, string> = new Map()) {
+    this.#ids = new Map(ids)
+    for (const { batch, state } of batches) if (state === 'finished') this.add(batch)
+  }
+
+  /** Notes the ids on a page of a batch. */
   look(batch: BatchRecord, events: readonly EventFacts[]): void {
     if (!hasUrls(batch)) return
     const ids = this.#seen.get(batch.batch_id) ?? new Map<string, Set<string>>()
@@ -31,37 +42,25 @@ export class IdLearner {
     }
   }
 
+  /** The ids that the pages of a batch showed, once it was read to its end: each is learnt once in a run. */
   learn(batch: BatchRecord): LearntId[] {
     const ids = this.#seen.get(batch.batch_id)
     this.#seen.delete(batch.batch_id)
     if (ids === undefined) return []
     const isAlone = batch.organizations.length === 1
     return batch.organizations.flatMap((organization) => {
-      if (organization.by === 'id' || this.#learnt.has(organization.value)) return []
-      const [id, another] = ids.get(isAlone ? '' : companySlug(organization.value)) ?? []
+      const { by, value } = organization
+      if (by === 'id' || this.#learnt.has(value)) return []
+      const [id, another] = ids.get(isAlone ? '' : companySlug(value)) ?? []
       if (id === undefined || another !== undefined) return []
-      this.#learnt.add(organization.value)
+      this.#learnt.add(value)
+      this.#ids.set(value, id)
       return [{ organization, organization_id: id }]
     })
   }
-}
 
-/** The batches that a run has read to their end, under the names known by now. */
-export class KnownNames {
-  readonly #ids: Map<string, string>
-  /** By event types and filters: how many days back each organisation was read. */
-  readonly #read = new Map<string, Map<string, number>>()
-
-  /** @param ids learnt before, by the requested URL or slug */
-  constructor(batches: Iterable<BatchHistory>, ids: ReadonlyMap<string, string> = new Map()) {
-    this.#ids = new Map(ids)
-    for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])
-  }
-
-  /** Adds a batch that was read to its end, and the ids that its pages showed. */
-  add(batch: BatchRecord, learnt: readonly LearntId[]): void {
-    for (const { organization, organization_id: id } of learnt)
-      this.#ids.set(organization.value, id)
+  /** Adds a batch that was read to its end. */
+  add(batch: BatchRecord): void {
     const read = this.#readOf(batch)
     for (const one of batch.organizations) {
       const name = canonicalName(this.#ids, one)

@@ -5,41 +5,40 @@
 
 import { BadRequestError } from '../api/errors.ts'
 import { SEARCH_PATH } from '../api/free-question.ts'
-import type { Failure } from '../api/retry-policy.ts'
-import { errorMessage, isFreeError, parseJson, parsePage } from '../api/schemas.ts'
+import { parsePage } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import { PAGE_EVENTS } from '../journal/batch-history.ts'
+import { PAGE_EVENTS, encodeMarks } from '../journal/batch-history.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
-import { CREDITS_PER_PAGE, expectedCredits, isUnexpectedCharge } from '../journal/spending.ts'
+import {
+  CREDITS_PER_PAGE,
+  chargeOfPage,
+  expectedCredits,
+  isUnexpectedCharge,
+} from '../journal/spending.ts'
+import { sha256Hex } from '../support/hash.ts'
 import type { Budget } from './budget.ts'
-import { IdLearner, type LearntId } from './names.ts'
+import type { Names } from './names.ts'
 import type { BuyingOptions } from './options.ts'
-import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
-import { RequestBuyer, type SentRequest } from './request-buyer.ts'
+import { eventFacts, seenOrganizations, shownIn } from './page-record.ts'
+import { RequestBuyer, type AnswerStamp, type Unusable } from './request-buyer.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany } from './untracked.ts'
 
 /** The service counts pages up to this number; a batch with more was too wide. */
 export const LAST_PAGE = 10_000
 
-interface Question {
-  readonly batch: BatchRecord
-  readonly page: number
-  readonly isFreeProbe: boolean
-}
-
 /** Buys the pages of one run. All workers share what it learns about the service's state. */
 export class PageBuyer {
   readonly serviceClock: ServiceClock
-  readonly #runId: string
   readonly #options: BuyingOptions
   readonly #requests: RequestBuyer
-  readonly #ids = new IdLearner()
+  readonly #names: Names | undefined
   unexpectedCharges = 0
 
-  constructor(runId: string, budget: Budget, options: BuyingOptions) {
-    this.#runId = runId
+  /** @param names learns what the pages show */
+  constructor(runId: string, budget: Budget, options: BuyingOptions, names?: Names) {
     this.#options = options
+    this.#names = names
     this.#requests = new RequestBuyer(runId, budget, options, SEARCH_PATH)
     this.serviceClock = new ServiceClock(options)
   }
@@ -52,8 +51,9 @@ export class PageBuyer {
     const body = requestBody(batch, page)
     const price = { path: SEARCH_PATH, credits: CREDITS_PER_PAGE }
     const request = { batchId: batch.batch_id, page, body, ...price }
-    const question = { batch, page, isFreeProbe }
-    return this.#requests.buy(request, (answer, sent) => this.#read(question, answer, sent))
+    return this.#requests.buy(request, (answer, stamp) =>
+      this.#read(batch, isFreeProbe, answer, stamp),
+    )
   }
 
   /**
@@ -81,68 +81,62 @@ export class PageBuyer {
     }
   }
 
-  /**
-   * Records the ids that the pages of a batch showed, once it was read to its end.
-   * @returns the ids, each with the URL or slug that it was learnt for
-   * @throws StorageError when the journal cannot be written
-   */
-  learnIds(batch: BatchRecord): readonly LearntId[] {
-    const { clock, writer } = this.#options
-    const ids = this.#ids.learn(batch)
-    for (const learnt of ids) {
-      const at = clock.now()
-      writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
-    }
-    return ids
-  }
-
-  #read(question: Question, answer: Answer, sent: SentRequest): Promise<PageReceived> | Failure {
-    const { batch, page, isFreeProbe } = question
-    const envelope = parsePage(answer.body)
-    if (typeof envelope === 'string') {
-      if (!isFreeError(parseJson(answer.body))) return { kind: 'not-a-page', reason: envelope }
-      const { status: statusSent, headers, body } = answer
-      const reason = `no success: ${errorMessage(body)}`
-      return { kind: 'status', status: 500, statusSent, headers, reason }
-    }
-    if (envelope.page !== page && !isFreeProbe) {
-      const reason = `requested page ${page}, got page ${envelope.page}`
-      return { kind: 'not-a-page', reason, isWrongPage: true }
-    }
-    const events = envelope.events.map(eventFacts)
-    const shown = shownIn(batch, events)
-    if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
-      // It is the answer to another request.
-      const reason = `none of the ${events.length} events of page ${page} is about a requested organisation`
-      return { kind: 'not-a-page', reason, isWrongPage: true }
-    }
-    return this.#keep({ ...question, ...sent }, answer, { envelope, events, shown })
-  }
-
   // When the append resolves, the page is on the disk and counts as bought.
-  async #keep(
-    asked: Question & SentRequest,
-    answer: Answer,
-    read: Pick<ReceivedPage, 'envelope' | 'events' | 'shown'>,
-  ): Promise<PageReceived> {
+  async #read(batch: BatchRecord, isFreeProbe: boolean, answer: Answer, stamp: AnswerStamp) {
     const { writer, logger } = this.#options
-    const { batch, page, isFreeProbe } = asked
-    const { events } = read
-    const time = this.serviceClock.read(answer.headers, answer.receivedAt)
-    const record = pageRecord({ ...asked, ...read, runId: this.#runId, answer, time })
-    await writer.append(record, answer.body)
-    const { credits_used: charged, credits_sent: sent, has_more } = record
+    const { page, requested_at } = stamp
+    const { receivedAt: at, status, headers, body } = answer
+    const envelope = parsePage(body)
+    if (typeof envelope === 'string') return { reason: envelope }
+    const { hasMore: has_more, limit } = envelope
+    if (envelope.page !== page && !isFreeProbe)
+      return wrongPage(`requested page ${page}, got page ${envelope.page}`)
+    const events = envelope.events.map(eventFacts)
+    const { own, foreign } = shownIn(batch, events)
+    // It is the answer to another request.
+    if (!isFreeProbe && events.length > 0 && own.length === 0) {
+      const what = `none of the ${events.length} events of page ${page}`
+      return wrongPage(`${what} is about a requested organisation`)
+    }
+    const { at: server_at, dispute } = this.serviceClock.read(headers, at)
+    const { credits, sent } = chargeOfPage(envelope.creditsSent, events.length)
+    // Some services state the number of events only on the last page.
+    const isOwnCount = !has_more && limit === events.length
+    const isUsual = limit === null || limit === PAGE_EVENTS || isOwnCount
+    const record: PageReceived = {
+      kind: 'page_received',
+      ...stamp,
+      at,
+      server_at,
+      ...(dispute === null ? {} : { clocks: dispute }),
+      status,
+      events: events.length,
+      credits_used: credits,
+      ...(sent === null ? {} : { credits_sent: sent }),
+      has_more,
+      ...(isUsual ? {} : { counted_by: limit }),
+      body_sha256: sha256Hex(body),
+      ...(isFreeProbe ? { free_probe: true } : {}),
+      // Paging needs to know nothing about a page that is the only one.
+      ...(page === 1 && !has_more ? {} : { keys: encodeMarks(events) }),
+      seen: seenOrganizations(own, server_at),
+      ...(foreign.size === 0 ? {} : { foreign: [...foreign] }),
+    }
+    await writer.append(record, body)
     if (isUnexpectedCharge(record)) {
       this.unexpectedCharges += 1
       const expected = expectedCredits(events.length)
-      logger.warn({ page, credits_used: sent ?? charged, expected }, 'unexpected_charge')
+      logger.warn({ page, credits_used: sent ?? credits, expected }, 'unexpected_charge')
     }
-    const counts = { events: events.length, credits_used: charged, has_more }
-    const ms = answer.receivedAt - asked.requestedAt
-    logger.debug({ batch: batch.batch_id, page, ...counts, ms }, 'page')
-    if (!isFreeProbe) this.#ids.look(batch, events)
+    const counts = { events: events.length, credits_used: credits, has_more }
+    logger.debug({ batch: batch.batch_id, page, ...counts, ms: at - requested_at }, 'page')
+    if (!isFreeProbe) this.#names?.look(batch, events)
     return record
   }
+}
+
+function wrongPage(reason: string): Unusable {
+  return { reason, isWrongPage: true }
 }
 
 function requestBody(batch: BatchRecord, page: number): Record<string, unknown> {

@@ -1,17 +1,12 @@
 /**
- * The journal's record of a received page. Its header says enough about the events that paging and planning never need
- * the body. Pure.
+ * The events of a received page, as its record in the journal says them: enough that paging and planning never need the
+ * body. Pure.
  */
 
-import { instantOf, isIdentifier, type PageEnvelope } from '../api/schemas.ts'
-import type { Answer } from '../api/transport.ts'
-import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import { encodeMarks, type MarkedEvent } from '../journal/page-drift.ts'
-import type { BatchRecord, PageReceived, SeenOrganization } from '../journal/records.ts'
-import type { ServiceTime } from '../journal/clock-history.ts'
+import { instantOf, isIdentifier } from '../api/schemas.ts'
+import type { MarkedEvent } from '../journal/batch-history.ts'
+import type { BatchRecord, SeenOrganization } from '../journal/records.ts'
 import { RATE_DAYS } from '../journal/coverage.ts'
-import { chargeOfPage } from '../journal/spending.ts'
-import { sha256Hex } from '../support/hash.ts'
 import { receivedJson } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -63,56 +58,11 @@ function timeOf(value: unknown): number | null {
   return typeof at === 'number' ? at : null
 }
 
-export interface ReceivedPage {
-  readonly runId: string
-  readonly batch: BatchRecord
-  readonly page: number
-  readonly isFreeProbe: boolean
-  readonly requestId: string
-  readonly requestedAt: number
-  readonly answer: Answer
-  readonly envelope: PageEnvelope
-  readonly events: readonly EventFacts[]
-  readonly shown: Readonly<ReturnType<typeof shownIn>>
-  /** The service's time when it was read. */
-  readonly time: ServiceTime
-}
-
-export function pageRecord(received: ReceivedPage): PageReceived {
-  const { batch, page, answer, envelope, events, time } = received
-  const { own, foreign } = received.shown
-  const charge = chargeOfPage(envelope.creditsSent, events.length)
-  const isOnlyPage = page === 1 && !envelope.hasMore
-  // Some services state the number of events only on the last page.
-  const isOwnCount = !envelope.hasMore && envelope.limit === events.length
-  const isUsual = envelope.limit === null || envelope.limit === PAGE_EVENTS || isOwnCount
-  return {
-    kind: 'page_received',
-    run_id: received.runId,
-    batch_id: batch.batch_id,
-    page,
-    request_id: received.requestId,
-    requested_at: received.requestedAt,
-    at: answer.receivedAt,
-    server_at: time.at,
-    ...(time.dispute === null ? {} : { clocks: time.dispute }),
-    status: answer.status,
-    events: events.length,
-    credits_used: charge.credits,
-    ...(charge.sent === null ? {} : { credits_sent: charge.sent }),
-    has_more: envelope.hasMore,
-    ...(isUsual ? {} : { counted_by: envelope.limit }),
-    body_sha256: sha256Hex(answer.body),
-    ...(received.isFreeProbe ? { free_probe: true } : {}),
-    // Paging needs to know nothing about a page that is the only one.
-    ...(isOnlyPage ? {} : { keys: encodeMarks(events) }),
-    seen: seenOrganizations(own, time.at),
-    ...(foreign.size === 0 ? {} : { foreign: [...foreign] }),
-  }
-}
-
 /** The events of each organisation on a page, and how many of these were detected in the 365 days before `serverAt`. */
-function seenOrganizations(events: readonly EventFacts[], serverAt: number): SeenOrganization[] {
+export function seenOrganizations(
+  events: readonly EventFacts[],
+  serverAt: number,
+): SeenOrganization[] {
   const seen = new Map<string, { all: number; recent: number }>()
   for (const { organization, detectedAt } of events) {
     if (organization === null) continue

@@ -1,27 +1,35 @@
 /**
  * Sends billable requests: reserves the price, waits for a permit, records the request, sends it, and records the
- * outcome. retries.ts decides what follows a failed request. It knows no endpoint: the request and the reader of its
- * answer are arguments.
+ * outcome. It counts the failures of a run, for all workers together, and carries out what the retry policy decides
+ * about them. It knows what happened since this attempt at the run began, but nothing about earlier attempts, and no
+ * endpoint: the request and the reader of its answer are arguments.
  */
 
 import { UnavailableError } from '../api/errors.ts'
 import { WaitTooLongError, type Permit, type RequestOutcome } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
-import { isInDoubt, type Failure } from '../api/retry-policy.ts'
-import { chargeIn, errorMessage } from '../api/schemas.ts'
+import {
+  decideRetry,
+  healthOf,
+  outcomeOf,
+  type Attempts,
+  type Failure,
+} from '../api/retry-policy.ts'
+import { chargeIn, errorMessage, isFreeError, parseJson } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import { CREDITS_PER_PAGE, chargeOfNothing } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
+import type { JobtideError } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
 import type { BuyingOptions } from './options.ts'
 import {
-  Retries,
   UnansweredError,
+  endingOf,
+  statusAndWords,
   wordsOf,
   type FailedAttempt,
-  type RequestOnItsWay,
-} from './retries.ts'
+} from './give-up.ts'
 
 export interface PaidRequest {
   readonly batchId: string
@@ -37,9 +45,18 @@ export interface PaidRequest {
   readonly isGivenUp?: (failed: FailedAttempt, tries: number) => boolean
 }
 
-export interface SentRequest {
-  readonly requestId: string
-  readonly requestedAt: number
+/** The fields that all records of a request have, and those of its answer. */
+export interface RequestStamp {
+  readonly run_id: string
+  readonly batch_id: string
+  readonly page: number
+  readonly request_id: string
+  /** The credits in doubt; absent for 10. */
+  readonly price?: number
+}
+
+export interface AnswerStamp extends RequestStamp {
+  readonly requested_at: number
 }
 
 /** The record of an answer that is on the disk. */
@@ -47,16 +64,36 @@ interface Paid {
   readonly credits_used: number
 }
 
-/** Reads and journals an answer of a known status, or returns why it is not usable. */
-export type ReadAnswer<T> = (answer: Answer, sent: SentRequest) => Promise<T> | Failure
-
-interface Failed extends FailedAttempt {
-  /** The credits that it counts as. */
-  readonly credits: number
+/** Why an answer of a known status is not usable. */
+export interface Unusable {
+  readonly reason: string
+  /** It is another page, or about others. */
+  readonly isWrongPage?: true
 }
 
-interface Attempt extends PaidRequest, SentRequest, RequestOnItsWay {
+/** Reads and journals an answer of a known status. */
+export type ReadAnswer<T> = (answer: Answer, stamp: AnswerStamp) => Promise<T | Unusable>
+
+interface Attempt extends PaidRequest {
+  readonly attempts: Attempts
+  readonly stamp: RequestStamp
+  readonly requestedAt: number
   readonly permit: Permit
+  /** On the monotonic clock. */
+  readonly sentAt: number
+}
+
+/** Counts failures in a row. Requests that were in flight together got the same answer, and count once. */
+class Streak {
+  count = 0
+  #lastAt = Number.NEGATIVE_INFINITY
+
+  /** Counts the failure of a request sent at `sentAt`, unless it was in flight when the last one was counted. */
+  add(sentAt: number, now: number): void {
+    if (sentAt < this.#lastAt) return
+    this.count += 1
+    this.#lastAt = now
+  }
 }
 
 /** The requests of one run. All workers share what it learns about the service's state. */
@@ -64,13 +101,24 @@ export class RequestBuyer {
   readonly #runId: string
   readonly #budget: Budget
   readonly #options: BuyingOptions
-  readonly #retries: Retries
+  readonly #url: string
+  /** Whether this attempt at the run ever had a connection. */
+  #wasReached = false
+  // Times are on the monotonic clock.
+  #answeredAt = Number.NEGATIVE_INFINITY
+  /** When the first request that failed since the last answer was sent; it may have been in flight when that came. */
+  #troubleSince: number | null = null
+  /** The message of the last failure since the last answer; null if there was none. */
+  #trouble: string | null = null
+  readonly #failures = new Streak()
+  readonly #pauses = new Streak()
+  readonly #unreadable = new Streak()
 
   constructor(runId: string, budget: Budget, options: BuyingOptions, path: string) {
     this.#runId = runId
     this.#budget = budget
     this.#options = options
-    this.#retries = new Retries(options, `${options.baseUrl}${path}`)
+    this.#url = `${options.baseUrl}${path}`
   }
 
   /**
@@ -83,19 +131,19 @@ export class RequestBuyer {
     for (let tries = 1; ; tries += 1) {
       const result = await this.#tryOnce({ ...request, attempts }, read)
       if ('credits_used' in result) {
-        this.#retries.answered()
+        this.#answered()
         return result
       }
       if (request.isGivenUp?.(result, tries) === true)
-        throw new UnansweredError(result, this.#retries.endingOf(result))
-      await this.#retries.follow(result)
+        throw new UnansweredError(result, this.#endingOf(result))
+      await this.#follow(result)
     }
   }
 
   async #tryOnce<T extends Paid>(
     request: PaidRequest & Pick<Attempt, 'attempts'>,
     read: ReadAnswer<T>,
-  ): Promise<T | Failed> {
+  ): Promise<T | FailedAttempt> {
     const { stop, abort } = this.#options
     for (;;) {
       const reservation = await this.#budget.reserve(stop)
@@ -110,8 +158,8 @@ export class RequestBuyer {
           charged = request.credits
           const result = await this.#ask(attempt, read)
           const isBought = 'credits_used' in result
-          charged = isBought ? result.credits_used : result.credits
-          outcome = isBought ? 'answered' : result.health
+          charged = isBought ? result.credits_used : result.failure.credits
+          outcome = isBought ? 'answered' : healthOf(result.failure)
           return result
         } finally {
           permit.release(abort.aborted ? 'undecided' : outcome)
@@ -128,8 +176,7 @@ export class RequestBuyer {
       return await pacer.permit(stop)
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error
-      const { trouble } = this.#retries
-      const words = trouble === null ? '' : `: ${trouble}`
+      const words = this.#trouble === null ? '' : `: ${this.#trouble}`
       // The service ordered nothing: the next command may try at once.
       if (error.isForTrial)
         throw new UnavailableError(`the service gave no usable answer${words}`, null)
@@ -144,37 +191,49 @@ export class RequestBuyer {
   /** Records that a request leaves. The record is handed to the operating system, so it survives a killed process. */
   #dispatch(request: PaidRequest & Pick<Attempt, 'attempts'>, permit: Permit): Attempt {
     const { clock, writer } = this.#options
+    const { batchId: batch_id, page, credits } = request
     const requestedAt = clock.now()
-    const { isHalfOpen } = permit
-    const sent = { requestedAt, requestId: newUlid(requestedAt), sentAt: clock.monotonic() }
-    const attempt = { ...request, ...sent, permit, isHalfOpen }
-    writer.write({ kind: 'request_sent', at: requestedAt, ...this.#about(attempt) })
-    return attempt
+    const price = credits === CREDITS_PER_PAGE ? {} : { price: credits }
+    const request_id = newUlid(requestedAt)
+    const stamp = { run_id: this.#runId, batch_id, page, request_id, ...price }
+    writer.write({ kind: 'request_sent', at: requestedAt, ...stamp })
+    return { ...request, stamp, requestedAt, sentAt: clock.monotonic(), permit }
   }
 
-  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | Failed> {
+  async #ask<T extends Paid>(attempt: Attempt, read: ReadAnswer<T>): Promise<T | FailedAttempt> {
     const answer = await this.#send(attempt)
-    if (!('body' in answer)) return this.#fail(attempt, answer, null)
-    const { status, headers, body } = answer
+    if (answer instanceof NoAnswerError)
+      return this.#fail(attempt, this.#unanswered(attempt, answer))
+    const { status } = answer
     this.#learnPace(attempt, answer)
-    if (status !== 200 && attempt.statuses?.includes(status) !== true) {
-      const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
-      return this.#fail(attempt, failure, answer)
-    }
-    const kept = await read(answer, attempt)
-    if ('credits_used' in kept) return kept
-    const failure: Failure = kept.kind === 'not-a-page' ? { ...kept, headers } : kept
-    return this.#fail(attempt, failure, answer)
+    const isKnown = status === 200 || attempt.statuses?.includes(status) === true
+    const requested_at = attempt.requestedAt
+    const kept = isKnown ? await read(answer, { ...attempt.stamp, requested_at }) : null
+    if (kept !== null && 'credits_used' in kept) return kept
+    return this.#fail(attempt, failureOf(answer, kept, attempt.credits))
   }
 
-  async #send({ path, body }: Attempt): Promise<Answer | Failure> {
+  async #send({ path, body }: Attempt): Promise<Answer | NoAnswerError> {
     const { transport, abort } = this.#options
     try {
       return await transport.send(path, body, abort)
     } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error
-      const { message, inDoubt, obstacle } = error
-      return { kind: 'no-answer', reason: message, inDoubt, obstacle }
+      if (error instanceof NoAnswerError) return error
+      throw error
+    }
+  }
+
+  #unanswered({ credits }: Attempt, { message, inDoubt, obstacle }: NoAnswerError): Failure {
+    const isUnreachable = obstacle !== null && !this.#wasReached
+    return {
+      outcome: isUnreachable ? 'unreachable' : 'failed',
+      status: null,
+      headers: {},
+      reason: message,
+      inDoubt,
+      credits: inDoubt ? credits : 0,
+      obstacle,
+      isWrongPage: false,
     }
   }
 
@@ -191,37 +250,92 @@ export class RequestBuyer {
 
   // Decides before anything is awaited, so that a pause holds from the moment when its order was read, even while it is
   // being recorded. One fsync puts the failure and the pause on the disk.
-  async #fail(attempt: Attempt, seen: Failure, answer: Answer | null): Promise<Failed> {
+  async #fail(attempt: Attempt, failure: Failure): Promise<FailedAttempt> {
     const { writer, pacer } = this.#options
-    const named =
-      answer === null ? 0 : chargeOfNothing(chargeIn(answer.body), attempt.credits).credits
-    const failure = seen.kind === 'status' && named > 0 ? { ...seen, isCharged: true } : seen
-    const inDoubt = isInDoubt(failure)
-    // A page that cannot be read may name anything as its price.
-    const credits = isInDoubt(seen) ? Math.max(named, attempt.credits) : named
-    const failed = this.#retries.decide(failure, attempt)
+    const { status, inDoubt, credits } = failure
+    const failed = this.#decide(attempt, failure)
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
-      const about = decision.giveUp === 'mistaken-wait' ? ', a wait of over 24 h' : ''
-      this.#notePause(at, notBefore, `${decision.status}${about}`)
+      const about = decision.why === 'mistaken-wait' ? ', a wait of over 24 h' : ''
+      this.#notePause(at, notBefore, `${status}${about}`)
     }
     await writer.append({
       kind: 'request_failed',
-      ...this.#about(attempt),
+      ...attempt.stamp,
       requested_at: attempt.requestedAt,
       at,
-      status: answer && answer.status,
+      status,
       error: wordsOf(failure),
       in_doubt: inDoubt,
       ...(inDoubt && credits !== attempt.credits ? { credits_named: credits } : {}),
     })
-    return { ...failed, credits }
+    return failed
   }
 
-  #about({ batchId, page, requestId, credits }: Attempt) {
-    const price = priceOf({ credits })
-    return { run_id: this.#runId, batch_id: batchId, page, request_id: requestId, ...price }
+  #decide(request: Attempt, failure: Failure): FailedAttempt {
+    const { clock, maxWaitMs, random } = this.#options
+    const { attempts } = request
+    if (failure.outcome === 'refused') this.#answered()
+    else this.#count(request, failure)
+    const at = clock.now()
+    const decision = decideRetry(failure, {
+      ...attempts,
+      unreadableInARow: this.#unreadable.count,
+      pausesInARow: this.#pauses.count,
+      outageMs: clock.monotonic() - (this.#troubleSince ?? clock.monotonic()),
+      failuresInARow: this.#failures.count,
+      maxWaitMs,
+      nowMs: at,
+      random: random(),
+    })
+    attempts.previousWaitMs = decision.waitMs
+    return { request, failure, decision, at, notBefore: Math.ceil(at + decision.waitMs) }
+  }
+
+  /** Returns when the page may be requested again. @throws BadRequestError to end the batch, others to end the run */
+  async #follow(failed: FailedAttempt): Promise<void> {
+    const { clock, logger, stop } = this.#options
+    const { failure, request } = failed
+    const { kind, waitMs, why } = failed.decision
+    const wait = { wait_ms: Math.round(waitMs) }
+    if (kind === 'pause-all')
+      logger.warn({ status: failure.status, ...wait, message: wordsOf(failure) }, 'paused')
+    if (kind === 'refused' || why !== null) throw this.#endingOf(failed)
+    // The pacer makes all workers wait for the end of a pause.
+    if (kind === 'pause-all') return
+    logger.warn({ page: request.page, ...wait, reason: statusAndWords(failure) }, 'retry')
+    await clock.sleep(waitMs, stop)
+  }
+
+  #endingOf(failed: FailedAttempt): JobtideError {
+    const others = this.#answeredAt > Number.NEGATIVE_INFINITY
+    return endingOf(failed, this.#url, others, this.#options.maxWaitMs)
+  }
+
+  // A failed trial says nothing about its page, with two exceptions: an unreadable answer, because more of them would
+  // be paid for, and a service that was never reached, where there is nothing to probe.
+  #count({ attempts, sentAt, permit }: Attempt, failure: Failure): void {
+    const { outcome, inDoubt, isWrongPage } = failure
+    const now = this.#options.clock.monotonic()
+    this.#wasReached ||= outcome !== 'unreachable'
+    this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
+    this.#trouble = wordsOf(failure)
+    this.#failures.add(sentAt, now)
+    if (outcome === 'order') return this.#pauses.add(sentAt, now)
+    // A trial that may be billed costs as much as any request.
+    if (inDoubt) attempts.billable += 1
+    if (outcome === 'unreadable') this.#unreadable.add(sentAt, now)
+    if (isWrongPage) attempts.wrongPages += 1
+    if (outcome !== 'failed' || !permit.isHalfOpen) attempts.attempts += 1
+  }
+
+  #answered(): void {
+    this.#wasReached = true
+    this.#answeredAt = this.#options.clock.monotonic()
+    this.#troubleSince = null
+    this.#trouble = null
+    for (const streak of [this.#failures, this.#pauses, this.#unreadable]) streak.count = 0
   }
 
   #notePause(at: number, notBefore: number, reason: string): void {
@@ -232,6 +346,23 @@ export class RequestBuyer {
   }
 }
 
-export function priceOf({ credits }: Pick<PaidRequest, 'credits'>): { readonly price?: number } {
-  return credits === CREDITS_PER_PAGE ? {} : { price: credits }
+/** @param unusable why it cannot be used although its status is known @param price the most that it may cost */
+function failureOf({ status, headers, body }: Answer, unusable: Unusable | null, price: number) {
+  const json = parseJson(body)
+  const isFree = status === 200 && isFreeError(json)
+  const outcome = outcomeOf(isFree ? 500 : status, headers)
+  const reason = isFree ? `no success: ${errorMessage(body)}` : errorMessage(body)
+  const named = chargeOfNothing(chargeIn(json), price).credits
+  // A page that cannot be read was probably charged, and may name anything as its price.
+  const credits = outcome === 'unreadable' ? Math.max(named, price) : named
+  return {
+    outcome,
+    status,
+    headers,
+    reason: status === 200 && !isFree && unusable !== null ? unusable.reason : reason,
+    inDoubt: outcome === 'unreadable' || named > 0,
+    credits,
+    obstacle: null,
+    isWrongPage: unusable?.isWrongPage === true,
+  } satisfies Failure
 }

@@ -1,6 +1,8 @@
-/** What job changes and other endpoints share: the workers of a run, and its budget. */
+/** What job changes and other endpoints share: the workers of a run, its budget, and the pause that it begins with. */
 
 import PQueue from 'p-queue'
+import { UnavailableError } from '../api/errors.ts'
+import { isoInstant } from '../support/clock.ts'
 import { Budget, type BudgetOptions } from './budget.ts'
 import type { ExtractOptions } from './options.ts'
 
@@ -8,13 +10,30 @@ import type { ExtractOptions } from './options.ts'
 export class Workers {
   /** The signal of what ends the run, from outside or because of an error. */
   readonly stop: AbortSignal
+  /** Less what earlier attempts at the run have spent. */
+  readonly budget: Budget
   readonly #queue: PQueue
   readonly #halt = new AbortController()
   #failure: { readonly error: unknown } | null = null
 
-  constructor(concurrency: number, stop: AbortSignal) {
+  /** @param price and @param serviceNow as in {@link BudgetOptions} */
+  constructor(
+    options: ExtractOptions,
+    price: number,
+    serviceNow: BudgetOptions['serviceNow'] = () => null,
+  ) {
+    const { run, creditsLimit: limit, monthlyCredits: month, concurrency, clock } = options
+    const spent = run.creditsCommitted - run.creditsAtLastStop
+    const now = () => clock.now()
+    this.budget = new Budget({
+      run: { limit, spent },
+      ...(month && { month }),
+      price,
+      now,
+      serviceNow,
+    })
     this.#queue = new PQueue({ concurrency })
-    this.stop = AbortSignal.any([stop, this.#halt.signal])
+    this.stop = AbortSignal.any([options.stop, this.#halt.signal])
   }
 
   /** Nothing begins once something ended the run. @param ended called when the work has ended, however it did */
@@ -40,18 +59,18 @@ export class Workers {
   }
 }
 
-/** The budget of a run, less what its earlier attempts have spent. @param price as in {@link BudgetOptions} */
-export function budgetOf(
-  {
-    run,
-    creditsLimit: limit,
-    monthlyCredits: month,
-    clock,
-  }: Pick<ExtractOptions, 'run' | 'creditsLimit' | 'monthlyCredits' | 'clock'>,
-  price: number,
-  serviceNow: BudgetOptions['serviceNow'] = () => null,
-): Budget {
-  const spent = run.creditsCommitted - run.creditsAtLastStop
-  const now = () => clock.now()
-  return new Budget({ run: { limit, spent }, ...(month && { month }), price, now, serviceNow })
+/** Waits until a time that an earlier run was asked to. @throws UnavailableError if that is too long */
+export function respectStoredRetryAfter(options: ExtractOptions): void {
+  const { notBefore, clock, maxWaitMs, pacer, logger } = options
+  const waitMs = notBefore - clock.now()
+  if (waitMs <= 0) return
+  const time = isoInstant(notBefore)
+  if (waitMs > maxWaitMs) {
+    throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
+      hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause. \`jobtide doctor\` says why the service named it.`,
+      context: { not_before: time },
+    })
+  }
+  logger.warn({ wait_ms: Math.round(waitMs), not_before: time }, 'waiting')
+  pacer.pause(waitMs)
 }

@@ -12,12 +12,11 @@ import { placeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
-import { cutMarks } from './page-drift.ts'
-import { fileState } from './loss.ts'
+import { cutMarks } from './batch-history.ts'
+import { fileState, appendSeal } from './seals.ts'
 import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import { NAMING, type JournalRecord } from './records.ts'
-import { appendSeal } from './seals.ts'
 
 export interface CutBody {
   readonly body: Buffer

@@ -23,9 +23,16 @@ import {
   lookedDays,
 } from './coverage.ts'
 import { emptyClockHistory, foldClocks } from './clock-history.ts'
-import type { HeldRun } from './seals.ts'
-import { takeRecord } from './page-drift.ts'
-import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
+import { takeRecord, closeBatch, earliestOf, restartBatch } from './batch-history.ts'
+import {
+  addCounts,
+  costOf,
+  dayOf,
+  spendingOf,
+  type Counts,
+  type DaySpending,
+  type HeldRun,
+} from './spending.ts'
 import {
   addBatches,
   addLookups,
@@ -37,7 +44,6 @@ import {
   type Answered,
   type RunHistory,
 } from './run-history.ts'
-import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   isResumable,
   type Filters,
@@ -206,10 +212,9 @@ function planned(history: History, at: number, frame: PlacedFrame): BatchRecord[
 function foldFinishedBatch(history: History, record: BatchFinished, frame: PlacedFrame): void {
   const run = runOf(history, record)
   const batch = batchOf(run, record.batch_id)
-  // Each of its pages 1 … n must exist: lost pages cover nothing.
-  const row = run.isIncomplete ? 0 : (batch?.row ?? 0)
-  const pages = batch === null ? null : Math.max(batch.read.length, row)
-  const isRead = pages === null ? !run.isIncomplete : pages >= record.pages
+  // Each of its pages 1 … n must exist: lost pages cover nothing. Pages in a row are enough if no record may be lost.
+  const pages = run.isIncomplete ? (batch?.read.length ?? -1) : (batch?.row ?? Infinity)
+  const isRead = pages >= record.pages
   // A batch that is finished twice was judged the first time.
   if (!isRead && batch?.state !== 'finished') {
     history.notRead.add(`${record.run_id} ${record.batch_id}`)

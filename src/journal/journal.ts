@@ -33,25 +33,27 @@ import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import {
   SealListError,
-  SegmentSummary,
   appendSeal,
   createSeals,
   markLine,
   removeMarks,
   sealsPath,
   writeDurableOffset,
+  checkSegments,
 } from './seals.ts'
-import { checkSegments } from './loss.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
+import { noteHeld, type HeldRun } from './spending.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 const toDisk = promisify((file: number, done: NoParamCallback) => fdatasync(file, done))
 
 type Payload = string | Uint8Array
 
-export type JournalWriter = Pick<SegmentWriter, 'write' | 'append' | 'close'>
+export interface JournalWriter extends Pick<SegmentWriter, 'append' | 'close'> {
+  write(...of: Parameters<SegmentWriter['write']>): void
+}
 
 export type Journal = ReturnType<typeof openJournal>
 
@@ -109,10 +111,15 @@ class SegmentWriter {
 
   /**
    * Hands a record to the operating system: a killed process keeps it, a power cut may not.
+   * @returns the segment that has it
    * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
    */
-  write(record: JournalRecord, payload?: Payload): void {
-    this.#writeFrame(record, payload)
+  write(record: JournalRecord, payload?: Payload): OpenSegment {
+    if (this.#broken !== null) throw this.#broken
+    return onDisk(`journal ${this.#folder}`, () => {
+      this.#segment ??= startSegment(this.#folder, this.#clock)
+      return this.#writeInto(this.#segment, record, payload)
+    })
   }
 
   /**
@@ -120,7 +127,7 @@ class SegmentWriter {
    * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
    */
   async append(record: JournalRecord, payload?: Payload): Promise<void> {
-    const segment = this.#writeFrame(record, payload)
+    const segment = this.write(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
       // This fsync may not cover bytes written from here on.
       segment.nextSync = null
@@ -162,18 +169,9 @@ class SegmentWriter {
     }
     // Only sealed segments are listed: a process killed before this leaves it to recover().
     if (this.#broken !== null || segment.records === 0) return
-    const { name, bytes, hash, holdings } = segment
-    const line = { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() }
-    appendSeal(this.#folder, line)
+    const { name, bytes, hash, held } = segment
+    appendSeal(this.#folder, { segment: name, bytes, sha256: hash.digest('hex'), held })
     removeMarks(this.#folder, name)
-  }
-
-  #writeFrame(record: JournalRecord, payload?: Payload): OpenSegment {
-    if (this.#broken !== null) throw this.#broken
-    return onDisk(`journal ${this.#folder}`, () => {
-      this.#segment ??= startSegment(this.#folder, this.#clock)
-      return this.#writeInto(this.#segment, record, payload)
-    })
   }
 
   #writeInto(segment: OpenSegment, record: JournalRecord, payload?: Payload): OpenSegment {
@@ -183,7 +181,7 @@ class SegmentWriter {
     segment.bytes += frame.length
     segment.records += 1
     segment.hash.update(frame)
-    segment.holdings.add(record)
+    noteHeld(segment.held, record)
     return segment
   }
 
@@ -222,8 +220,8 @@ class SegmentWriter {
   async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
     // It may not cover bytes written while it runs.
-    const { name, bytes, holdings } = segment
-    const mark = markLine({ segment: name, bytes, held: holdings.held() })
+    const { name, bytes, held } = segment
+    const mark = markLine({ segment: name, bytes, held })
     try {
       await toDisk(segment.file)
       segment.durable = bytes
@@ -262,7 +260,7 @@ function startSegment(folder: string, clock: Clock) {
     path,
     file,
     hash: createHash('sha256'),
-    holdings: new SegmentSummary(),
+    held: [] as HeldRun[],
     bytes: 0,
     durable: 0,
     records: 0,

@@ -10,14 +10,13 @@ import { deserialize, serialize } from 'node:v8'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
-import { checkSegments, type JournalState } from './loss.ts'
+import { checkSegments, SealListError, listedIn, sealsPath, type JournalState } from './seals.ts'
 import { listSegments, readSegment } from './reader.ts'
-import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 27
+const CHECKPOINT_FORMAT = 28
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
@@ -76,12 +75,22 @@ function foldAll(
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
-  const nothing = { history: emptyHistory(), positions: new Map(), losses }
   const isThere = ([segment, bytes]: [string, number]) =>
     (statSync(join(folder, segment), { throwIfNoEntry: false })?.size ?? -1) >= bytes
-  return kept?.losses === losses && [...kept.positions].every(isThere)
-    ? foldSegments(folder, kept, only)
-    : foldSegments(folder, nothing, only, lost, gapsUpTo)
+  const isUsed = kept?.losses === losses && [...kept.positions].every(isThere)
+  const { history, positions } = isUsed ? kept : { history: emptyHistory(), positions: new Map() }
+  // A checkpoint has the losses.
+  const added: JournalState['losses'] = isUsed ? new Map() : lost
+  const present = new Set(listSegments(folder).filter((name) => only?.has(name) ?? true))
+  for (const segment of [...new Set([...present, ...added.keys()])].toSorted()) {
+    history.hasGaps = !isUsed && segment <= gapsUpTo
+    for (const frame of present.has(segment) ? readAfter(folder, segment, positions) : []) {
+      foldRecord(history, frame)
+      positions.set(segment, frame.end)
+    }
+    foldLoss(history, added.get(segment) ?? [])
+  }
+  return { history, positions, losses }
 }
 
 /**
@@ -95,28 +104,6 @@ export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder))
   const unnamed = gone.find((name) => !named.has(name))
   if (unnamed === undefined) return
   throw new SealListError(sealsPath(folder), `no longer names ${unnamed}, which is gone`)
-}
-
-/** @param losses those that are not in `checkpoint`, and up to which segment there may be others */
-function foldSegments(
-  folder: string,
-  checkpoint: Checkpoint,
-  only?: ReadonlySet<string>,
-  losses: JournalState['losses'] = new Map(),
-  gapsUpTo = '',
-): Checkpoint {
-  const { history, positions } = checkpoint
-  const present = new Set(listSegments(folder).filter((name) => only?.has(name) ?? true))
-  for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
-    history.hasGaps = segment <= gapsUpTo
-    const frames = present.has(segment) ? readAfter(folder, segment, positions) : []
-    for (const frame of frames) {
-      foldRecord(history, frame)
-      positions.set(segment, frame.end)
-    }
-    foldLoss(history, losses.get(segment) ?? [])
-  }
-  return checkpoint
 }
 
 /** The records of a segment that were not read yet; opens no file that has none. */

@@ -10,7 +10,7 @@ import { namesIn } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
-import type { JournalRecord } from './records.ts'
+import { noteHeld, type HeldRun } from './spending.ts'
 
 export const SEGMENT_SUFFIX = '.journal'
 
@@ -133,11 +133,12 @@ export function endsWithSeal(path: string): boolean {
 
 export type Prefix = ReturnType<typeof validPrefix>
 
-/** The whole records at the start of a segment. @param onRecord called with each of them */
-export function validPrefix(path: string, onRecord?: (record: JournalRecord) => void) {
+/** The whole records at the start of a segment. */
+export function validPrefix(path: string) {
   const prefix = {
     bytes: 0,
     records: 0,
+    held: [] as HeldRun[],
     sealed: false,
     /** What later records follow; null where at most a torn end follows. */
     damage: null as JournalDamagedError | null,
@@ -147,7 +148,7 @@ export function validPrefix(path: string, onRecord?: (record: JournalRecord) => 
       prefix.bytes = end
       prefix.records += 1
       prefix.sealed = record.kind === 'seal'
-      onRecord?.(record)
+      noteHeld(prefix.held, record)
     }
   } catch (error) {
     if (!(error instanceof JournalDamagedError)) throw error

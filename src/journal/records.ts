@@ -166,7 +166,7 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly body_sha256: string
   /** The request was a probe: its answer does not count as a page of the batch. */
   readonly free_probe?: true
-  /** A short mark of each event, in the order of the page; see page-drift.ts. Absent where the batch is a single page. */
+  /** A short mark of each event, in the order of the page; see batch-history.ts. Absent where the batch is a single page. */
   readonly keys?: string
   /** Events of each organisation in the page. */
   readonly seen: readonly SeenOrganization[]

@@ -13,21 +13,23 @@ import { encodeFrame } from './frame.ts'
 import {
   GAPS,
   SealListError,
-  SegmentSummary,
   appendSeal,
   listedIn,
-  lossText,
   readMarks,
   readSealBytes,
   removeMarks,
   renewSeals,
   rewriteSeals,
   sealsPath,
-  withoutKept,
+  JournalLossError,
+  checkSegments,
+  damagesOf,
+  fileState,
   type SealLine,
   type SealedSegment,
+  type Damage,
 } from './seals.ts'
-import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
+import { lossText, withoutKept } from './spending.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import {
   type JournalDamagedError,
@@ -39,23 +41,48 @@ import {
 
 /**
  * Closes and lists every segment that is not listed. Call it only while holding the data directory's lock, when no other
- * process can be writing.
+ * process can be writing. With `accept`, the list then says which segments exist, and what is lost of each; runs that
+ * began before are not resumed, because the lost part of their plans is not always known. Stopped at any point, it can be
+ * called again.
  * @returns a sentence for each loss that was accepted
  * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
  * @throws JournalDamagedError when one that is not listed is damaged, and that is not accepted
  */
 export function recoverSegments(folder: string, clock: Clock, losses: 'refuse' | 'accept') {
+  const accepts = losses === 'accept'
+  const accepted: string[] = []
   makeCertain(folder)
-  const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
-  if (losses === 'refuse') {
-    // A mark is removed once the line of its segment is on the disk: if a mark is left, the line may be missing.
-    renewSeals(folder, readMarks(folder).size > 0)
-    checkSegments(folder, 'ends')
-    const damages = damagesOf(folder, openIn(folder), 'bytes')
-    if (damages.length > 0) throw new JournalLossError(folder, damages)
-    closeSegments(folder, clock, (damage) => {
-      throw damage
+  if (accepts && !isListWhole(folder)) {
+    const listed = listedIn(folder, 'skip')
+    rewriteSeals(folder, [...listed.values(), gapsLine(folder, listed)])
+    accepted.push(
+      `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost is not known`,
+    )
+  }
+  // A mark is removed once the line of its segment is on the disk: if a mark is left, the line may be missing.
+  renewSeals(folder, readMarks(folder).size > 0)
+  if (!accepts) checkSegments(folder, 'ends')
+  const listed = listedIn(folder, 'refuse')
+  const open = [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
+  const damages = damagesOf(folder, accepts ? [...listed.values(), ...open] : open, 'bytes')
+  if (!accepts && damages.length > 0) throw new JournalLossError(folder, damages)
+  for (const damage of damages) accepted.push(acceptDamage(folder, damage, clock))
+  const known = listedIn(folder, 'refuse')
+  for (const segment of listSegments(folder).filter((name) => !known.has(name))) {
+    const file = closeSegment(join(folder, segment), clock, (damage) => {
+      if (!accepts) throw damage
+      // Before they are removed: if stopped in between, the run would seem whole.
+      noteGaps(folder)
+      accepted.push(
+        `${damage.message}; accepted as lost: everything after it; credits that were charged for it cannot be counted`,
+      )
     })
+    if (file !== null) appendSeal(folder, { segment, ...file })
+  }
+  if (accepts) {
+    if (lacksBeginning(folder)) noteGaps(folder)
+    // It names the segments that it has read, and the accepted loss may be in them.
+    removeCheckpoint(folder)
   }
   removeMarks(folder)
   return accepted
@@ -72,37 +99,24 @@ function makeCertain(folder: string): void {
   })
 }
 
-function openIn(folder: string): SealedSegment[] {
-  const listed = listedIn(folder, 'refuse')
-  return [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
-}
-
-type OnDamage = (damage: JournalDamagedError) => void
-
-function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
-  const listed = listedIn(folder, 'refuse')
-  for (const segment of listSegments(folder)) {
-    if (listed.has(segment)) continue
-    const file = closeSegment(join(folder, segment), clock, onDamage)
-    if (file !== null) appendSeal(folder, { segment, ...file })
-  }
-}
-
 /**
  * Seals the complete records of a segment, in a new file: it is unknown which bytes of the old one are on the disk,
  * because after a failed fsync the system takes unwritten bytes for written. Null when no record remains, and so no
  * file.
  */
-function closeSegment(path: string, clock: Clock, onDamage?: OnDamage) {
-  const holdings = new SegmentSummary()
-  const prefix = validPrefix(path, (record) => holdings.add(record))
+function closeSegment(
+  path: string,
+  clock: Clock,
+  onDamage?: (damage: JournalDamagedError) => void,
+) {
+  const prefix = validPrefix(path)
   if (prefix.damage !== null) onDamage?.(prefix.damage)
   if (prefix.records === 0) {
     removeFile(path)
     return null
   }
   writeFileAtomic(path, sealedBytes(path, prefix, clock))
-  return { ...fileState(path), held: holdings.held() }
+  return { ...fileState(path), held: prefix.held }
 }
 
 function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buffer> {
@@ -115,37 +129,6 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
   if (sealed) return
   const seal = { kind: 'seal', at: clock.now(), records, sha256: hash.digest('hex') } as const
   yield encodeFrame(seal, undefined, bytes)
-}
-
-/**
- * Makes the list say which segments exist, and what is lost of each. Runs that began before are not resumed, because
- * the lost part of their plans is not always known. Stopped at any point, it can be called again.
- */
-function acceptLosses(folder: string, clock: Clock): string[] {
-  const accepted: string[] = []
-  if (!isListWhole(folder)) {
-    const listed = listedIn(folder, 'skip')
-    rewriteSeals(folder, [...listed.values(), gapsLine(folder, listed)])
-    accepted.push(
-      `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost is not known`,
-    )
-  }
-  renewSeals(folder, readMarks(folder).size > 0)
-  const known = [...listedIn(folder, 'refuse').values(), ...openIn(folder)]
-  for (const damage of damagesOf(folder, known, 'bytes')) {
-    accepted.push(acceptDamage(folder, damage, clock))
-  }
-  closeSegments(folder, clock, (damage) => {
-    // Before they are removed: if stopped in between, the run would seem whole.
-    noteGaps(folder)
-    accepted.push(
-      `${damage.message}; accepted as lost: everything after it; credits that were charged for it cannot be counted`,
-    )
-  })
-  if (lacksBeginning(folder)) noteGaps(folder)
-  // It names the segments that it has read, and the accepted loss may be in them.
-  removeCheckpoint(folder)
-  return accepted
 }
 
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {

@@ -1,16 +1,30 @@
 /**
- * The list of sealed segments: a file next to the journal's folder, so that losing segments, even all of them, does not
- * lose the list. It is append-only: a line for each sealed segment, and another one whenever a segment is rewritten
- * (erase-events.ts) or its loss is accepted (recover.ts). A later line overrides earlier ones.
+ * The list of sealed segments, and the check that every one of them is still there and unchanged. The list is a file
+ * next to the journal's folder, so that losing segments, even all of them, does not lose the list. It is append-only: a
+ * line for each sealed segment, and another one whenever a segment is rewritten (erase-events.ts) or its loss is accepted
+ * (recover.ts). A later line overrides earlier ones.
  *
  * A line is `<crc32> <bytes> <JSON>`, after its own line feed. A line that a full disk or a power cut tore is shorter
  * than it says, or is the last one and in part zero; it does not count, and the next recovery lists its segment again.
  * Anything else that does not fit is damage.
+ *
+ * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, or whose
+ * last record is not a complete seal. The thorough check hashes every byte: `verify`, `replay` and `--accept-loss`. A
+ * change in the middle that was not hashed is found when that record is read, and a segment that went together with its
+ * line by the checkpoint of the history. Not found: the loss of all segments, the list and the checkpoint together.
+ * Unlisted segments are being written, or the next recovery closes them: their mark says how much of them there is.
  */
 
-import { closeSync, constants, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createFile, namesIn, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import {
+  createFile,
+  isFile,
+  namesIn,
+  readIfThere,
+  writeFileAtomic,
+} from '../support/atomic-file.ts'
 import {
   ConfigError,
   EXIT,
@@ -20,9 +34,9 @@ import {
   systemCode,
 } from '../support/errors.ts'
 import { crc32Hex } from '../support/hash.ts'
-import { countText } from '../support/numbers.ts'
-import type { JournalRecord, RunStarted } from './records.ts'
-import { addCounts, costOf, dayOf, noCounts, type Counts } from './spending.ts'
+import { sum } from '../support/numbers.ts'
+import { endsWithSeal, listSegments, piecesOf, validPrefix } from './reader.ts'
+import { lossText, withoutKept, type HeldRun } from './spending.ts'
 
 const VERSION = 1
 const HEADER = `jobtide seals ${VERSION}`
@@ -228,63 +242,111 @@ function markPaths(folder: string): string[] {
   return marks.filter((path) => path.startsWith(markPath(folder, '')))
 }
 
-/** What a run wrote into a segment: enough to report a loss of it, and to keep its charges. */
-export interface HeldRun {
-  readonly run_id: string
-  records: number
-  started?: RunStarted
-  /** Requests and charges, by UTC day. */
-  readonly days: Record<string, Counts>
-}
+export type Damage = ReturnType<typeof damagesOf>[number]
 
-/** The content of a segment by run, counted while it is written. */
-export class SegmentSummary {
-  readonly #runs = new Map<string, HeldRun>()
+export type JournalState = ReturnType<typeof stateOf>
 
-  add(record: JournalRecord): void {
-    // Other records belong to no run, or do not concern what it asked, bought or covered.
-    if (!('run_id' in record) || record.run_id === null || record.kind === 'snapshot_published') {
-      return
-    }
-    const { run_id: runId } = record
-    const run = this.#runs.get(runId) ?? { run_id: runId, records: 0, days: {} }
-    this.#runs.set(runId, run)
-    run.records += 1
-    if (record.kind === 'run_started') run.started = record
-    const cost = costOf(record)
-    if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
-  }
-
-  held(): readonly HeldRun[] {
-    return [...this.#runs.values()]
+export class JournalLossError extends JobtideError {
+  constructor(folder: string, damages: readonly Damage[]) {
+    const told = damages.map(({ sealed: { segment, held }, what }) => {
+      const path = join(folder, segment)
+      // Everything after the first damage.
+      const lost = isFile(path) ? withoutKept(held, validPrefix(path).held) : held
+      return `journal segment ${path} ${what}; lost with it: ${lossText(lost)}`
+    })
+    if (told.length > 5)
+      told.splice(5, Infinity, `${told.length - 5} more segments are damaged or gone`)
+    super(EXIT.storage, told.join('. '), {
+      hint: 'Restore the journal from its backup: `jobtide restore-journal`. Or continue without the lost pages and buy them again: --accept-loss on run, backfill, extract or replay. Until then nothing is sent, loaded or published.',
+      context: { segments: damages.map(({ sealed }) => sealed.segment) },
+    })
   }
 }
 
-/** The part of `whole` that is lost if only its first records, with `kept`, remain. */
-export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
-  return whole.flatMap((run) => {
-    const rest = kept.find(({ run_id: id }) => id === run.run_id)
-    if (rest === undefined) return run
-    if (run.records === rest.records) return []
-    const { started, ...lost } = structuredClone(run)
-    lost.records -= rest.records
-    for (const [day, counts] of Object.entries(rest.days)) {
-      addCounts((lost.days[day] ??= noCounts()), counts, -1)
+/**
+ * Checks the segments below `folder` that are sealed.
+ * @param depth `ends`: size, and the seal at the end; `bytes`: the hash of all of it
+ * @throws JournalLossError when one is gone or changed
+ * @throws SealListError when the list of them is missing or damaged
+ */
+export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {
+  for (;;) {
+    // Read before the list, because a mark is removed once its segment is listed.
+    const marks = readMarks(folder)
+    // The list is created before the first segment, so in this order it exists whenever a segment does.
+    const present = listSegments(folder)
+    const list = readSealBytes(folder)
+    if (list === null) {
+      if (present.length + marks.size > 0) {
+        throw new SealListError(sealsPath(folder), 'is missing')
+      }
+      return stateOf([])
     }
-    return started === undefined || rest.started !== undefined ? lost : { ...lost, started }
+    const listed = parseSeals(folder, list)
+    const open = [...marks.values()].filter(({ segment }) => !listed.has(segment))
+    const damages = damagesOf(folder, [...listed.values(), ...open], depth)
+    if (damages.length === 0) return stateOf([...listed.values()])
+    // An erasure that rewrites one at this moment changes the list first.
+    if (readSealBytes(folder)?.equals(list) === true) throw new JournalLossError(folder, damages)
+  }
+}
+
+function stateOf(seals: readonly SealedSegment[]) {
+  const there = seals.filter(({ bytes }) => bytes > 0)
+  const lossy = seals.filter(({ lost }) => lost.length > 0)
+  return {
+    /** Existing sealed segments, and their bytes. */
+    segments: there.length,
+    bytes: sum(there.map(({ bytes }) => bytes)),
+    losses: new Map(lossy.map(({ segment, lost }) => [segment, lost])),
+    /** The newest segment when a loss was last accepted: all runs up to it may lack records. Empty for never. */
+    gapsUpTo: seals.find(({ segment }) => segment === GAPS)?.upTo ?? '',
+  }
+}
+
+export function damagesOf(folder: string, seals: Iterable<SealedSegment>, depth: 'ends' | 'bytes') {
+  return [...seals].flatMap((sealed) => {
+    const what = damageOf(join(folder, sealed.segment), sealed, depth)
+    return what === null ? [] : [{ sealed, what }]
   })
 }
 
-const RUNS_SHOWN = 3
+function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'): string | null {
+  if (!isFile(path)) return sealed.bytes === 0 ? null : 'is gone'
+  if (sealed.bytes === 0) return 'is back after its loss was accepted'
+  const size = sizeOf(path)
+  if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
+  const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
+  if (states.length === 0) return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
+  if (!endsWithSeal(path)) return 'does not end with its seal'
+  if (depth === 'ends') return null
+  const sha256 = hashFile(path)
+  return states.some((one) => one.sha256 === sha256)
+    ? null
+    : 'does not hold the bytes it was sealed with'
+}
 
-/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…, 2 more runs)`. */
-export function lossText(runs: readonly HeldRun[]): string {
-  if (runs.length === 0) return 'nothing that a run has bought'
-  const sum = noCounts()
-  for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)
-  const { pages, events, charged, inDoubt } = sum
-  const doubt = inDoubt <= 0 ? '' : ` and ${inDoubt} in doubt`
-  const more = runs.length > RUNS_SHOWN ? [`${runs.length - RUNS_SHOWN} more runs`] : []
-  const ids = [...runs.slice(0, RUNS_SHOWN).map(({ run_id: runId }) => `run ${runId}`), ...more]
-  return `${countText(pages, 'page')} with ${countText(events, 'event')} for ${countText(charged, 'credit')}${doubt} (${ids.join(', ')})`
+// For an unlisted segment: the part that its mark states.
+function openDamageOf(path: string, size: number, marked: number, depth: 'ends' | 'bytes') {
+  if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
+  if (depth === 'ends') return null
+  const { bytes } = validPrefix(path)
+  return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
+}
+
+/** Bytes and hash of a segment as it is now. @throws StorageError when the disk refuses */
+export function fileState(path: string): FileState & { readonly sha256: string } {
+  return { bytes: sizeOf(path), sha256: hashFile(path) }
+}
+
+function sizeOf(path: string): number {
+  return onDisk(`journal segment ${path}`, () => statSync(path).size)
+}
+
+function hashFile(path: string): string {
+  return onDisk(`journal segment ${path}`, () => {
+    const hash = createHash('sha256')
+    for (const piece of piecesOf(path)) hash.update(piece)
+    return hash.digest('hex')
+  })
 }

@@ -1,7 +1,16 @@
-/** Sums up the cost and result of requests, by record, day and pipeline, and expects the price of a page. Pure. */
+/**
+ * Sums up the cost and result of requests, by record, day, pipeline and segment, and expects the price of a page. Pure.
+ */
 
 import { isoInstant } from '../support/clock.ts'
-import type { AnswerReceived, JournalRecord, PageReceived, RequestFailed } from './records.ts'
+import { countText } from '../support/numbers.ts'
+import type {
+  AnswerReceived,
+  JournalRecord,
+  PageReceived,
+  RequestFailed,
+  RunStarted,
+} from './records.ts'
 
 /** The price of a page with events, also used for a request in doubt. */
 export const CREDITS_PER_PAGE = 10
@@ -181,4 +190,57 @@ export function monthlyCredits(all: ReadonlyMap<string, DaySpending>, pipeline: 
     months.set(month, (months.get(month) ?? 0) + spending.charged + spending.inDoubt)
   }
   return months
+}
+
+/** What a run wrote into a segment: enough to report a loss of it, and to keep its charges. */
+export interface HeldRun {
+  readonly run_id: string
+  records: number
+  started?: RunStarted
+  /** Requests and charges, by UTC day. */
+  readonly days: Record<string, Counts>
+}
+
+/** Adds a record to the content of its segment. */
+export function noteHeld(held: HeldRun[], record: JournalRecord): void {
+  // Other records belong to no run, or do not concern what it asked, bought or covered.
+  if (!('run_id' in record) || record.run_id === null || record.kind === 'snapshot_published') {
+    return
+  }
+  const { run_id: runId } = record
+  let run = held.find(({ run_id: id }) => id === runId)
+  if (run === undefined) held.push((run = { run_id: runId, records: 0, days: {} }))
+  run.records += 1
+  if (record.kind === 'run_started') run.started = record
+  const cost = costOf(record)
+  if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
+}
+
+/** The part of `whole` that is lost if only its first records, with `kept`, remain. */
+export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[]): HeldRun[] {
+  return whole.flatMap((run) => {
+    const rest = kept.find(({ run_id: id }) => id === run.run_id)
+    if (rest === undefined) return run
+    if (run.records === rest.records) return []
+    const { started, ...lost } = structuredClone(run)
+    lost.records -= rest.records
+    for (const [day, counts] of Object.entries(rest.days)) {
+      addCounts((lost.days[day] ??= noCounts()), counts, -1)
+    }
+    return started === undefined || rest.started !== undefined ? lost : { ...lost, started }
+  })
+}
+
+const RUNS_SHOWN = 3
+
+/** The loss, for people: `11 pages with 534 events for 110 credits (run 01J…, 2 more runs)`. */
+export function lossText(runs: readonly HeldRun[]): string {
+  if (runs.length === 0) return 'nothing that a run has bought'
+  const sum = noCounts()
+  for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)
+  const { pages, events, charged, inDoubt } = sum
+  const doubt = inDoubt <= 0 ? '' : ` and ${inDoubt} in doubt`
+  const more = runs.length > RUNS_SHOWN ? [`${runs.length - RUNS_SHOWN} more runs`] : []
+  const ids = [...runs.slice(0, RUNS_SHOWN).map(({ run_id: runId }) => `run ${runId}`), ...more]
+  return `${countText(pages, 'page')} with ${countText(events, 'event')} for ${countText(charged, 'credit')}${doubt} (${ids.join(', ')})`
 }

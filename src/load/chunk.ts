@@ -161,15 +161,14 @@ export class Chunk {
     const failed = record.kind === 'request_failed' ? record : null
     // The outcome of a request replaces the record of its sending, whichever comes first.
     if (failed === null && this.pages.has(record.request_id)) return
-    const inDoubt = failed?.in_doubt ?? true
-    const price = record.price ?? CREDITS_PER_PAGE
+    const isInDoubt = failed?.in_doubt ?? true
     this.#setPage(record, {
       requested_at: new Date(failed?.requested_at ?? record.at),
       received_at: failed && new Date(failed.at),
       status: failed && failed.status,
-      outcome: inDoubt ? 'in_doubt' : 'failed',
-      credits_used: failed === null ? price : creditsInDoubt(failed),
-      error: failed === null ? 'no answer was recorded' : failed.error,
+      outcome: isInDoubt ? 'in_doubt' : 'failed',
+      credits_used: failed ? creditsInDoubt(failed) : (record.price ?? CREDITS_PER_PAGE),
+      error: failed ? failed.error : 'no answer was recorded',
     })
   }
 
@@ -190,14 +189,10 @@ export class Chunk {
   }
 
   #setPage(
-    {
-      run_id,
-      batch_id,
-      page,
-      request_id,
-    }: RequestSent | RequestFailed | PageReceived | AnswerReceived,
+    record: RequestSent | RequestFailed | PageReceived | AnswerReceived,
     outcome: Row,
   ): void {
+    const { run_id, batch_id, page, request_id } = record
     this.pages.set(request_id, { ...NOT_RECEIVED, run_id, batch_id, page, request_id, ...outcome })
   }
 

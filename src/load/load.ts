@@ -228,46 +228,46 @@ const ANSWERS_AT_ONCE = MIB
  * @param report gets the counts of the chunk
  */
 async function mergeChunk(warehouse: Warehouse, chunk: Chunk, report: LoadReport): Promise<void> {
-  const { ends, notes } = chunk
+  const { ends, answers, notes } = chunk
   const { rejects, suppressed } = notes
   await warehouse.transaction(async () => {
     await mergeAll(warehouse, chunk, report)
-    const segments = [...ends.keys()]
-    const bytes = [...ends.values()].map(BigInt)
+    const segment = [...ends.keys()]
     await warehouse.run('delete from ops.journal_positions where segment in (select unnest($1))', [
-      segments,
+      segment,
     ])
-    await warehouse.append('ops.journal_positions', { segment: segments, bytes })
+    const bytes = [...ends.values()].map(BigInt)
+    await warehouse.append('ops.journal_positions', { segment, bytes })
     if (suppressed > 0) {
       await warehouse.run(
         `insert into ops.segments_to_erase
          select segment from (select unnest($1) as segment) anti join ops.segments_to_erase using (segment)`,
-        [segments],
+        [segment],
       )
     }
     await warehouse.run(sqlText('load/unstage.sql'))
   })
   report.pages += chunk.received
-  report.answers += chunk.answers.length
+  report.answers += answers.length
   report.rejected += rejects.length
   report.suppressed += suppressed
 }
 
 async function mergeAll(warehouse: Warehouse, chunk: Chunk, report: LoadReport): Promise<void> {
   const { batches, pages, snapshots, answers, notes } = chunk
-  await appendRows(warehouse, 'staged_batches', [...batches.values()])
-  await appendRows(warehouse, 'staged_pages', [...pages.values()])
-  await appendRows(warehouse, 'staged_snapshots', [...snapshots.values()])
   const unknown = [...notes.unknownFields].map(([field, first_seen_at]) => ({
     field,
     first_seen_at,
   }))
+  await appendRows(warehouse, 'staged_batches', [...batches.values()])
+  await appendRows(warehouse, 'staged_pages', [...pages.values()])
+  await appendRows(warehouse, 'staged_snapshots', [...snapshots.values()])
   await appendRows(warehouse, 'staged_unknown_fields', unknown)
-  const fields = await warehouse.all<{ field: string }>(
+  const { field: newFields = [] } = await warehouse.columns<string>(
     'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
   )
   // One by one, because spreading 200,000 fields would overflow the stack.
-  for (const { field } of fields) report.newUnknownFields.push(field)
+  for (const field of newFields) report.newUnknownFields.push(field)
   const isNoted = await areChangesNoted(warehouse)
   await mergeEvents(warehouse, isNoted, report)
   // Snapshots have no coverage, but some models are made from it. A note of a build that has not ended makes the
@@ -276,9 +276,7 @@ async function mergeAll(warehouse: Warehouse, chunk: Chunk, report: LoadReport):
     ...(batches.size > 0 ? CHANGES_WITH_EVERY_RUN : []),
     ...(answers.length > 0 ? ['answers'] : []),
   ]
-  if (isNoted) {
-    for (const name of changed) await noteChange(warehouse, loadedTable(name), null)
-  }
+  for (const name of isNoted ? changed : []) await noteChange(warehouse, loadedTable(name), null)
   await warehouse.run(sqlText('load/merge_ops.sql'))
   await mergeAnswers(warehouse, answers)
   await appendRows(warehouse, 'ops.rejects', notes.rejects)

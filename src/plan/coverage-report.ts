@@ -85,13 +85,14 @@ export function coverageReport(
   nowMs: number,
   filters: Filters | undefined = wanted?.filters,
 ): CoverageReport {
-  const history = { ...inQuestion(past, filters), question: filtersText(filters) }
-  const { question, coverage, seen, quarantined } = history
+  const question = filtersText(filters)
+  const history = inQuestion(past, filters)
+  const { coverage, seen, quarantined } = history
   // Canonical name → name shown. A company that a list names twice counts once, under its first name.
   const listed = wanted?.organizations.toReversed()
   const names = listed
     ? new Map(listed.map((one) => [canonicalName(history.ids, one), one.value]))
-    : knownNames(history)
+    : knownNames(history, question)
   // The organisations of a batch share their intervals (src/journal/history.ts).
   const known = new Map<readonly CoveredInterval[], CoveredTime>()
   const timeOf = (intervals: readonly CoveredInterval[]) => {
@@ -172,10 +173,6 @@ export function unreadBetween(
   return unread
 }
 
-interface AskedHistory extends PlanHistory {
-  readonly question: string
-}
-
 type CoveredTime = Pick<OrganizationCoverage, 'from' | 'watermark' | 'confirmedTo' | 'unread'>
 
 function coveredTime(
@@ -227,8 +224,8 @@ function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
   return [...joined.values()].toSorted((a, b) => a.to - b.to)
 }
 
-function knownNames(history: AskedHistory): Map<string, string> {
-  const { question, coverage, filtered, quarantined, ids, runs } = history
+function knownNames(history: PlanHistory, question: string): Map<string, string> {
+  const { coverage, filtered, quarantined, ids, runs } = history
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
   // For an unfinished run, including those that it has not read yet.
   const inRuns = [...runs.values()]

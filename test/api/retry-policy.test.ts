@@ -5,6 +5,7 @@ import {
   BILLABLE_MAX,
   UNREADABLE_IN_A_ROW_MAX,
   decideRetry,
+  outcomeOf,
   type Failure,
   type RetryState,
 } from '../../src/api/retry-policy.ts'
@@ -22,7 +23,6 @@ function aState(fields: Partial<RetryState> = {}): RetryState {
     pausesInARow: 1,
     outageMs: 0,
     failuresInARow: 3,
-    wasReached: true,
     maxWaitMs: 15 * MINUTE,
     nowMs: NOW,
     previousWaitMs: 0,
@@ -31,19 +31,21 @@ function aState(fields: Partial<RetryState> = {}): RetryState {
   }
 }
 
-function aStatus(status: number, headers: Headers = {}): Failure {
-  return { kind: 'status', status, headers, reason: 'x' }
-}
-
-const noAnswer: Failure = { kind: 'no-answer', reason: 'cut', inDoubt: true, obstacle: null }
+const cut = { status: null, headers: {}, reason: 'x', credits: 10, obstacle: null }
+const noAnswer: Failure = { ...cut, outcome: 'failed', inDoubt: true, isWrongPage: false }
 const refused: Failure = { ...noAnswer, inDoubt: false, obstacle: 'refused' }
-const notAPage: Failure = { kind: 'not-a-page', reason: 'html' }
+const unreachable: Failure = { ...refused, outcome: 'unreachable' }
+const notAPage = aStatus(200)
+
+function aStatus(status: number, headers: Headers = {}): Failure {
+  return { ...noAnswer, outcome: outcomeOf(status, headers), status, headers }
+}
 
 describe('never asked again', () => {
   it.each([400, 401, 402, 403, 301, 308, 404, 405, 410, 413, 422, 451])(
     '%d, even with Retry-After',
     (status) => {
-      const decision = { kind: 'refused', status }
+      const decision = { kind: 'refused', waitMs: 0, why: null }
       expect(decideRetry(aStatus(status), aState())).toEqual(decision)
       expect(decideRetry(aStatus(status, { 'retry-after': '5' }), aState())).toEqual(decision)
     },
@@ -53,7 +55,7 @@ describe('never asked again', () => {
 describe('every worker waits', () => {
   it.each([429, 503])('%d: as long as the service says, or 1 and then 2 minutes', (status) => {
     const decision = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
-    expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
+    expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, why: null })
     for (const [pausesInARow, waitMs] of [
       [1, MINUTE],
       [2, 2 * MINUTE],
@@ -63,17 +65,21 @@ describe('every worker waits', () => {
   })
 
   it('a 200 that is not a page: as long as Retry-After says, else one second', () => {
-    const busy: Failure = { ...notAPage, headers: { 'retry-after': '6' } }
-    const decision = { kind: 'pause-all', waitMs: 6 * SECOND, status: 200, giveUp: null }
+    const busy = aStatus(200, { 'retry-after': '6' })
+    const decision = { kind: 'pause-all', waitMs: 6 * SECOND, why: null }
     expect(decideRetry(busy, aState())).toEqual(decision)
     expect(decideRetry(busy, aState({ unreadableInARow: 5 }))).toMatchObject({ why: 'unreadable' })
-    expect(decideRetry(notAPage, aState())).toEqual({ kind: 'retry', waitMs: SECOND })
+    expect(decideRetry(notAPage, aState())).toEqual({ kind: 'retry', waitMs: SECOND, why: null })
   })
 
   it.each([408, 500, 502, 520])('%d: only with Retry-After', (status) => {
     const ordered = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
-    expect(ordered).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
-    expect(decideRetry(aStatus(status), aState())).toEqual({ kind: 'retry', waitMs: SECOND })
+    expect(ordered).toEqual({ kind: 'pause-all', waitMs: MINUTE, why: null })
+    expect(decideRetry(aStatus(status), aState())).toEqual({
+      kind: 'retry',
+      waitMs: SECOND,
+      why: null,
+    })
   })
 
   it.each([
@@ -82,9 +88,9 @@ describe('every worker waits', () => {
     ['the order is longer than a day', '86401', 0, 'mistaken-wait'],
     ['nothing was answered for max_wait', '60', 15 * MINUTE, 'outage'],
     ['neither', '900', 14 * MINUTE, null],
-  ] as const)('%s: then (%s s, %i ms) ends the run: %s', (_, seconds, outageMs, giveUp) => {
+  ] as const)('%s: then (%s s, %i ms) ends the run: %s', (_, seconds, outageMs, why) => {
     const decision = decideRetry(aStatus(503, { 'retry-after': seconds }), aState({ outageMs }))
-    expect(decision).toMatchObject({ kind: 'pause-all', giveUp })
+    expect(decision).toMatchObject({ kind: 'pause-all', why })
   })
 
   it('is never shorter than the service asked for (property)', () => {
@@ -107,7 +113,7 @@ describe('every worker waits', () => {
   it('an hour after an order to wait 30 days, which ends a run that may wait for years', () => {
     const month = aStatus(503, { 'retry-after': '2592000' })
     const decision = decideRetry(month, aState({ maxWaitMs: 1_000 * DAY }))
-    expect(decision).toMatchObject({ waitMs: HOUR, giveUp: 'mistaken-wait' })
+    expect(decision).toMatchObject({ waitMs: HOUR, why: 'mistaken-wait' })
   })
 })
 
@@ -155,14 +161,12 @@ describe('asked again after a backoff', () => {
   })
 
   it('no connection from the beginning: 8 s and 2 attempts, and waits of 2 s at most', () => {
-    const never = { wasReached: false, previousWaitMs: 20 * SECOND, random: 0.9 }
-    expect(decideRetry(refused, aState({ ...never, attempts: 9, outageMs: 7_999 }))).toEqual({
-      kind: 'retry',
-      waitMs: 2 * SECOND,
-    })
-    expect(whyOf(refused, { ...never, attempts: 1, outageMs: MINUTE })).toBe('retry')
-    expect(whyOf(refused, { ...never, attempts: 2, outageMs: 8_000 })).toBe('unreachable')
-    expect(whyOf(noAnswer, { ...never, attempts: 2, outageMs: 8_000 })).toBe('retry')
+    const never = { previousWaitMs: 20 * SECOND, random: 0.9 }
+    const short = aState({ ...never, attempts: 9, outageMs: 7_999 })
+    expect(decideRetry(unreachable, short)).toMatchObject({ kind: 'retry', waitMs: 2 * SECOND })
+    expect(whyOf(unreachable, { ...never, attempts: 1, outageMs: MINUTE })).toBe('retry')
+    expect(whyOf(unreachable, { ...never, attempts: 2, outageMs: 8_000 })).toBe('unreachable')
+    expect(whyOf(refused, { ...never, attempts: 2, outageMs: 8_000 })).toBe('retry')
   })
 
   it('of 1 s to 3 times the last wait, and never over 30 s (property)', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { IdLearner } from '../../src/extract/names.ts'
+import { Names } from '../../src/extract/names.ts'
 import { eventFacts } from '../../src/extract/page-record.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { anEvent, manyEvents } from '../simulator/simulator-fixture.ts'
@@ -30,7 +30,7 @@ it.each<[what: string, asked: string, pages: unknown[][], id: string | undefined
   ['not for a company with another slug', 'acm', [[acme, globex]], undefined],
   ['not from events that are damaged', 'acme', [damaged], undefined],
 ])('the id of a company is learnt %s', (_, asked, pages, id) => {
-  const ids = new IdLearner()
+  const ids = new Names()
   const batch = batchOf([url(asked), url('another'), 'org_7', 'org_8'])
   for (const events of pages) ids.look(batch, events.map(eventFacts))
   const organization = url(asked)
@@ -38,7 +38,7 @@ it.each<[what: string, asked: string, pages: unknown[][], id: string | undefined
 })
 
 it('the only id in a batch is learnt for a company requested alone under another slug', () => {
-  const ids = new IdLearner()
+  const ids = new Names()
   const batch = batchOf([url('acme-old-name')])
   ids.look(batch, [acme].map(eventFacts))
   expect(ids.learn(batch)).toMatchObject([{ organization_id: 'org_7' }])
@@ -54,7 +54,7 @@ it.each<[what: string, asked: (string | OrganizationRef)[], id: string | undefin
   ],
   ['not as what is left beside an id', ['org_7', url('1234')], undefined],
 ])('the id of a URL with a number, answered under a slug, is learnt %s', (_, asked, id) => {
-  const ids = new IdLearner()
+  const ids = new Names()
   const batch = batchOf(asked)
   const network_url = 'https://network.example/company/99'
   const numbered = {

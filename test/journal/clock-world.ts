@@ -1,10 +1,14 @@
 /** Nights that read a service with a detection every two hours, under clocks that a test sets. */
 
 import { ServiceClock } from '../../src/extract/service-clock.ts'
-import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
+import {
+  coveredTime,
+  newBatchHistory,
+  takeRecord,
+  type BatchHistory,
+} from '../../src/journal/batch-history.ts'
 import { serviceTime } from '../../src/journal/clock-history.ts'
 import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
-import { takeRecord } from '../../src/journal/page-drift.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { neededWindow, type Window } from '../../src/plan/window.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'

@@ -84,7 +84,7 @@ describe('a run', () => {
     const again = page(2, { request_id: 'again', server_at: 9 })
     const run = await runOf(...page(1), ...page(2), ...again)
     expect(run).toMatchObject({ pages: 3, creditsCommitted: 30 })
-    expect(run.batches.get('s1')).toMatchObject({ pages: 2, events: 100, firstPageAt: 1_001 })
+    expect(run.batches.get('s1')).toMatchObject({ pages: 2, events: 100 })
   })
 
   it('counts 10 for a request without an answer or in doubt, and 0 for a failure that was certainly free', async () => {

@@ -10,10 +10,15 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE, openJournal, type Journal } from '../../journal/journal.ts'
-import { JournalLossError } from '../../journal/loss.ts'
+import {
+  JournalLossError,
+  SealListError,
+  listedIn,
+  parseSeals,
+  sealsPath,
+} from '../../journal/seals.ts'
 import { readHistory, removeCheckpoint } from '../../journal/read-history.ts'
 import { readSegment } from '../../journal/reader.ts'
-import { SealListError, listedIn, parseSeals, sealsPath } from '../../journal/seals.ts'
 import { monthlyCredits } from '../../journal/spending.ts'
 import { LIST_FORMATS, SUPPRESSED_FILE } from '../../load/suppression.ts'
 import { PublishError } from '../../publish/errors.ts'

@@ -3,15 +3,13 @@ import {
   coveredTime,
   isStale,
   newBatchHistory,
-  type BatchHistory,
-} from '../../src/journal/batch-history.ts'
-import {
   cutMarks,
   decodeMarks,
   encodeMarks,
   takeRecord,
+  type BatchHistory,
   type MarkedEvent,
-} from '../../src/journal/page-drift.ts'
+} from '../../src/journal/batch-history.ts'
 import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { JournalRecord, PageReceived } from '../../src/journal/records.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
