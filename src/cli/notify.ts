@@ -305,7 +305,7 @@ async function alone(
     try {
       return await work()
     } finally {
-      if (lock !== 'none') lock.release()
+      if (lock !== 'none') await lock.release()
     }
   }
 }

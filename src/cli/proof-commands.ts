@@ -272,7 +272,7 @@ export async function restoreCommand(
       values: { snapshotId, createdAt, warehouse, rows, tables, notRestored, erasedPeople },
     }
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 

@@ -141,7 +141,7 @@ export async function demoCommand(context: Context): Promise<Report> {
     await emptyFolder(directory.root, clock)
     return await journey(context, directory)
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 
@@ -225,7 +225,7 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
   } catch (error) {
     throw asStorageError(error, root)
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 

@@ -208,7 +208,7 @@ export async function restoreJournalCommand(
       values: { ...restored, ...rebuiltValues(rebuilt) },
     }
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 

@@ -105,7 +105,7 @@ async function removeLeft(path: string): Promise<void> {
   chmodSync(path, OWNER_ONLY)
   const close = await openBareFile(path, 'write').catch(() => null)
   if (close !== null) removeSpilled(path)
-  close?.()
+  await close?.()
 }
 
 async function copyUnchanged(from: string, to: string): Promise<Stats> {

@@ -64,7 +64,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
   const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
   for (let looks = 0; ; looks += 1) {
     const lock = await tryProcessLock(paths.work)
-    if (lock !== null) return held(lock, dataDir, request)
+    if (lock !== null) return await held(lock, dataDir, request)
     const locked = new LockedError(`${dataDir} is in use by ${readHolder(paths.holder).text}`, {
       hint: 'Wait until it ends, or use another folder with --data-dir.',
     })
@@ -107,7 +107,7 @@ function pathsIn(dataDir: string) {
   }
 }
 
-function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLock {
+async function held(lock: ProcessLock, dataDir: string, request: LockRequest): Promise<DataLock> {
   const { holder, work } = pathsIn(dataDir)
   const { command, pipeline, clock } = request
   const since = isoInstant(clock.now())
@@ -117,7 +117,7 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
     rmSync(holder, { force: true })
     writeFileSync(holder, `${JSON.stringify(note)}\n`, { flag: 'wx' })
   } catch (error) {
-    lock.release()
+    await lock.release()
     throw asStorageError(error, holder)
   }
   return {
@@ -130,12 +130,12 @@ function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLoc
         },
       )
     },
-    release() {
+    async release() {
       try {
         // Otherwise it is the note of another process.
         if (lock.isInPlace()) rmSync(holder, { force: true })
       } finally {
-        lock.release()
+        await lock.release()
       }
     },
   }

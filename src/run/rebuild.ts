@@ -128,7 +128,7 @@ export async function rebuildOlder(
     if (!(await holdsAllOf(directory.warehouse, path, logger))) return
     // A reader would keep using the old file without noticing.
     const close = await openBareFile(directory.warehouse, 'write')
-    close()
+    await close()
     await replaceDatabase(directory.warehouse, path)
     const reason = 'it was of an earlier version; 0 credits were spent'
     logger.warn({ reason }, 'warehouse_rebuilt_from_the_journal')

@@ -110,7 +110,7 @@ export async function withJournal<T>(
     }
     return await work(journal, lock, { loaded: before?.loaded, bringUp })
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 

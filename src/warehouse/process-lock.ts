@@ -18,7 +18,7 @@ import { openBareFile } from './warehouse.ts'
 
 export interface ProcessLock {
   /** Releases it; a second call does nothing. */
-  release(): void
+  release(): Promise<void>
   /** Whether its name still leads to its file. If not, another process may hold a new file of that name. */
   isInPlace(): boolean
 }
@@ -40,10 +40,10 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
     // The holder keeps the file open, so that no other one gets its number.
     const mine = fileAt(real)
     let isHeld = true
-    const release = () => {
+    const release = async () => {
       if (!isHeld) return
       isHeld = false
-      close()
+      await close()
       done()
     }
     return { release, isInPlace: () => mine !== null && fileAt(real) === mine }
@@ -59,10 +59,10 @@ export async function isProcessLockHeld(path: string): Promise<boolean> {
   const look = onlyHere(path, async (_, done) => {
     const close = await openOrNull(real, 'read').catch((error: unknown) => {
       // It may have disappeared meanwhile, together with its folder.
-      if (isDamaged(error) || !existsSync(real)) return () => undefined
+      if (isDamaged(error) || !existsSync(real)) return () => Promise.resolve()
       throw error
     })
-    close?.()
+    await close?.()
     done()
     return close
   }).then((close) => close === null)
@@ -94,7 +94,10 @@ async function onlyHere<T>(
   }
 }
 
-async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => void) | null> {
+async function openOrNull(
+  path: string,
+  mode: 'read' | 'write',
+): Promise<(() => Promise<void>) | null> {
   try {
     return await openBareFile(path, mode)
   } catch (error) {
@@ -121,7 +124,7 @@ const isDamaged = (error: unknown) =>
 
 // The engine takes the kernel's lock before it reads: so no process holds a damaged file, or ever will. When several
 // processes find it damaged, one at a time looks again, because another one may hold a new file by now.
-async function repair(path: string, error: unknown): Promise<(() => void) | null> {
+async function repair(path: string, error: unknown): Promise<(() => Promise<void>) | null> {
   if (!isDamaged(error) || path.endsWith(REPAIR)) throw error
   const turn = await tryProcessLock(`${path}${REPAIR}`)
   if (turn === null) return null
@@ -136,7 +139,7 @@ async function repair(path: string, error: unknown): Promise<(() => void) | null
       }
     }
   } finally {
-    turn.release()
+    await turn.release()
   }
 }
 
@@ -146,7 +149,7 @@ async function createLockFile(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.new`
   try {
     const close = await openBareFile(temporary, 'write')
-    close()
+    await close()
     await syncFile(temporary)
     if (linkOnce(temporary, path)) fsyncDirectory(dirname(path))
   } finally {

@@ -22,6 +22,7 @@ import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
+  STORAGE_VERSION,
   removeSpillFolder,
   spillLimitFor,
   type WarehouseOptions,
@@ -166,18 +167,34 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
+/** An engine without a file, which opens the bare ones: attaching a file takes a tenth of the time that an engine takes. */
+let bareFiles: Promise<DuckDBConnection> | undefined
+let bareOpened = 0
+
 /**
  * Only opens a database file, for a lock: see process-lock.ts. @returns what closes it
  * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
  */
-export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
+export async function openBareFile(
+  path: string,
+  mode: 'read' | 'write',
+): Promise<() => Promise<void>> {
+  bareFiles ??= openBareEngine()
+  const connection = await bareFiles
+  const name = `bare_${(bareOpened += 1)}`
+  const options = mode === 'read' ? 'read_only' : `storage_version '${STORAGE_VERSION}'`
   try {
-    const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
-    const instance = await engine().DuckDBInstance.create(path, settings)
-    return () => instance.closeSync()
+    await connection.run(`attach ${quoteText(path)} as ${name} (${options})`)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
+  return async () => void (await connection.run(`detach ${name}`))
+}
+
+async function openBareEngine(): Promise<DuckDBConnection> {
+  const path = ':memory:'
+  const settings = engineSettings({ path, mode: 'write', threads: 1, memoryLimit: '16MB' })
+  return (await engine().DuckDBInstance.create(path, settings)).connect()
 }
 
 class OpenWarehouse {

@@ -76,7 +76,7 @@ describe('jobtide forget', () => {
 
     // It waits for a run in flight.
     const run = await acquireLock(site.dataDir, { command: 'run', clock: realClock })
-    setTimeout(() => run.release(), 2_000)
+    setTimeout(() => void run.release(), 2_000)
     const erased = done(await site.call([...args, '--yes']))
     expect(erased.stderr.match(/jobtide: .*?: /g)).toEqual(['jobtide: warning: '])
     expect(erased.stderr).toContain('waiting_for_lock')

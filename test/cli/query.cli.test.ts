@@ -384,7 +384,7 @@ describe('query while another process writes the warehouse', () => {
     // A run has the warehouse closed between its stages.
     const lock = await acquireLock(directory.root, { command: 'run', clock: realClock })
     const during = await ask(directory, NOTES, '--json')
-    lock.release()
+    await lock.release()
     expect([during.exitCode, during.stdout]).toEqual([0, JSON_OF(1)])
     expect(during.stderr).toContain(
       `  the data directory is in use by \`jobtide run\` (process ${process.pid} on `,

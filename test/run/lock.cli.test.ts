@@ -23,7 +23,7 @@ const WORKER = `
     await realClock.sleep(5 + Math.random() * 20)
     rmSync(folder + '/alone')
     appendFileSync(folder + '/turns', '.')
-    lock.release()
+    await lock.release()
     await realClock.sleep(Math.random() * 20)
   }`
 

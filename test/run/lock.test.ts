@@ -32,11 +32,11 @@ describe('the lock of a data directory', () => {
       message: expect.stringContaining(`${dataDir} is in use by ${says}`) as unknown,
       hint: 'Wait until it ends, or use another folder with --data-dir.',
     })
-    lock.release()
-    lock.release()
+    await lock.release()
+    await lock.release()
     expect(await holderOf(dataDir)).toBeNull()
     const next = await take(dataDir, 'load')
-    next.release()
+    await next.release()
   })
 
   it.each(['scratch', 'published', 'reports', 'journal.salvage', 'jobtide.duckdb.new'])(
@@ -82,31 +82,31 @@ describe('the lock of a data directory', () => {
       else writeFileSync(join(folder, one), '')
     }
     const lock = await take(folder, 'run')
-    lock.release()
+    await lock.release()
     expect(readdirSync(folder)).toContain('locks')
   })
 
   it('does not depend on a file: the note of a killed process blocks no one', async () => {
     const dataDir = temporaryFolder()
     const first = await take(dataDir, 'run')
-    first.release()
+    await first.release()
     for (const note of ['{"command":"run","process":1,"host":"this"}', 'torn']) {
       writeFileSync(join(dataDir, 'locks', 'holder.json'), note)
       expect(await holderOf(dataDir)).toBeNull()
       const lock = await take(dataDir, 'run')
-      lock.release()
+      await lock.release()
     }
   })
 
   it('records its holder in its own file: if a link replaces it, the target stays unchanged', async () => {
     const dataDir = temporaryFolder()
-    ;(await take(dataDir, 'run')).release()
+    await (await take(dataDir, 'run')).release()
     const theirs = join(dataDir, 'theirs')
     writeFileSync(theirs, 'mine')
     symlinkSync(theirs, join(dataDir, 'locks', 'holder.json'))
     const lock = await take(dataDir, 'run')
     expect(readFileSync(theirs, 'utf8')).toBe('mine')
-    lock.release()
+    await lock.release()
   })
 
   it('is awaited until it is released, with one message', async () => {
@@ -118,11 +118,11 @@ describe('the lock of a data directory', () => {
       onWait: ({ message }) => notices.push(message),
     })
     await pause(500)
-    backfill.release()
+    await backfill.release()
     const lock = await nightly
     expect(notices).toEqual([expect.stringContaining('is in use by `jobtide backfill`')])
     expect((await holderOf(dataDir))?.text).toContain('`jobtide run`')
-    lock.release()
+    await lock.release()
   })
 
   it('is awaited for at most max_wait, and never by a stopped command', async () => {
@@ -133,7 +133,7 @@ describe('the lock of a data directory', () => {
     })
     const stop = AbortSignal.abort(new Error('stopped'))
     await expect(take(dataDir, 'run', { maxWaitMs: 60_000, stop })).rejects.toThrow('stopped')
-    other.release()
+    await other.release()
   })
 
   it.each(['data', 'data/below'])('is refused with exit 2 if %s is a file', async (name) => {
@@ -149,18 +149,18 @@ describe('the lock of a data directory', () => {
 
   it.each(['damaged', ''])('recreates its file if work.duckdb is %j', async (damage) => {
     const dataDir = temporaryFolder()
-    ;(await take(dataDir, 'run')).release()
+    await (await take(dataDir, 'run')).release()
     writeFileSync(join(dataDir, 'locks', 'work.duckdb'), damage)
     expect(await holderOf(dataDir)).toBeNull()
     const held = await take(dataDir, 'run', { maxWaitMs: 1 })
     expect((await holderOf(dataDir))?.text).toContain('jobtide run')
-    held.release()
+    await held.release()
   })
 
   it('is free if its file is removed while another process checks it', async () => {
     const path = join(temporaryFolder(), 'lock')
     const lock = await tryProcessLock(path)
-    lock?.release()
+    await lock?.release()
     const isHeld = isProcessLockHeld(path)
     rmSync(path)
     expect(await isHeld).toBe(false)

@@ -130,7 +130,7 @@ class FolderStore implements ObjectStore {
         if ((await this.get(key))?.version !== expected) return false
         return this.#name(temporary, path, renameSync)
       } finally {
-        lock.release()
+        await lock.release()
       }
     })
   }

@@ -226,7 +226,7 @@ describe('erase', () => {
     await buy(site.journal, 1)
     const running = await acquireLock(root, { command: 'run', clock: realClock })
     await expect(erase(site.erasing(), REQUEST)).rejects.toMatchObject({ exitCode: 8 })
-    running.release()
+    await running.release()
     for (const name of ['suppressed.json', PENDING_FILE]) {
       expect(existsSync(join(root, name))).toBe(false)
     }
@@ -288,7 +288,7 @@ describe('eraseAfterRun', () => {
     expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
     // While a pipeline runs, the erasure is left to the next run.
     expect(peopleIn(site)).toContain('per_1')
-    running.release()
+    await running.release()
     expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
     expect(peopleIn(site)).toEqual(['per_2', 'per_3'])
     expect(readFileSync(join(site.directory.journal, first!))).toEqual(untouched)
@@ -312,7 +312,7 @@ describe('eraseAfterRun', () => {
     await buyEvents(site, events)
     const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
     expect(await eraseAfterRun(site.erasing(), 365)).toBeNull()
-    running.release()
+    await running.release()
     expect(await eraseAfterRun(site.erasing(), 365)).toMatchObject({
       is_complete: true,
       people: [],
