@@ -23,7 +23,9 @@ export function nextDue(schedule: Schedule, nowMs: number): number | null {
 
 /** @throws croner's Error if it is not a cron time, or the zone is unknown */
 function jobOf({ cron, timezone }: Schedule): Cron {
-  return new Cron(cron, { paused: true, timezone })
+  // A time zone costs each command 10 ms: croner asks Intl about it.
+  const zone = timezone === 'UTC' ? { utcOffset: 0 } : { timezone }
+  return new Cron(cron, { paused: true, ...zone })
 }
 
 const CRON =
