@@ -4,7 +4,7 @@
  * is gone or shorter, a changed byte) makes it count as absent, so that all of the journal is read again.
  */
 
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
@@ -73,18 +73,21 @@ function foldAll(
 ): Checkpoint {
   // The order matters: another process may seal a segment and write a checkpoint meanwhile.
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
-  if (kept !== null) refuseUnnamedLoss(folder, kept)
+  const sizes = sizesOfSegments(folder)
+  if (kept !== null) refuseUnnamedLoss(folder, kept, sizes)
   const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
-  const isThere = ([segment, bytes]: [string, number]) =>
-    (statSync(join(folder, segment), { throwIfNoEntry: false })?.size ?? -1) >= bytes
+  const isThere = ([segment, bytes]: [string, number]) => (sizes.get(segment) ?? -1) >= bytes
   const isUsed = kept?.losses === losses && [...kept.positions].every(isThere)
   const { history, positions } = isUsed ? kept : { history: emptyHistory(), positions: new Map() }
   // A checkpoint has the losses.
   const added: JournalState['losses'] = isUsed ? new Map() : lost
-  const present = new Set(listSegments(folder).filter((name) => only?.has(name) ?? true))
+  const present = new Set([...sizes.keys()].filter((name) => only?.has(name) ?? true))
   for (const segment of [...new Set([...present, ...added.keys()])].toSorted()) {
     history.hasGaps = !isUsed && segment <= gapsUpTo
-    for (const frame of present.has(segment) ? readAfter(folder, segment, positions) : []) {
+    const from = positions.get(segment) ?? 0
+    // No file is opened that has nothing new.
+    const hasMore = present.has(segment) && (from === 0 || sizes.get(segment) !== from)
+    for (const frame of hasMore ? readSegment(join(folder, segment), from) : []) {
       foldRecord(history, frame)
       positions.set(segment, frame.end)
     }
@@ -98,20 +101,26 @@ function foldAll(
  * be listed.
  * @throws SealListError when the list does not name a segment that is gone, or is damaged
  */
-export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder)): void {
-  const gone = [...(kept?.positions.keys() ?? [])].filter((name) => !existsSync(join(folder, name)))
+export function refuseUnnamedLoss(
+  folder: string,
+  kept = readCheckpoint(folder),
+  sizes = sizesOfSegments(folder),
+): void {
+  const gone = [...(kept?.positions.keys() ?? [])].filter((name) => !sizes.has(name))
   const named = gone.length > 0 ? listedIn(folder, 'refuse') : new Map()
   const unnamed = gone.find((name) => !named.has(name))
   if (unnamed === undefined) return
   throw new SealListError(sealsPath(folder), `no longer names ${unnamed}, which is gone`)
 }
 
-/** The records of a segment that were not read yet; opens no file that has none. */
-function readAfter(folder: string, segment: string, positions: ReadonlyMap<string, number>) {
-  const path = join(folder, segment)
-  const from = positions.get(segment) ?? 0
-  const size = statSync(path, { throwIfNoEntry: false })?.size
-  return from > 0 && size === from ? [] : readSegment(path, from)
+/** The bytes of each segment in the folder, oldest first. */
+function sizesOfSegments(folder: string): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>()
+  for (const name of listSegments(folder)) {
+    const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size
+    if (size !== undefined) sizes.set(name, size)
+  }
+  return sizes
 }
 
 function readCheckpoint(folder: string): Checkpoint | null {
