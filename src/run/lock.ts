@@ -64,7 +64,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
   const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
   for (let looks = 0; ; looks += 1) {
     const lock = await tryProcessLock(paths.work)
-    if (lock !== null) return await held(lock, dataDir, request)
+    if (lock !== null) return held(lock, dataDir, request)
     const locked = new LockedError(`${dataDir} is in use by ${readHolder(paths.holder).text}`, {
       hint: 'Wait until it ends, or use another folder with --data-dir.',
     })
