@@ -42,8 +42,7 @@ const actions = {
   gzip_cut: amount.optional(),
 }
 
-type FaultAction = keyof typeof actions
-const ACTIONS = Object.keys(actions) as FaultAction[]
+const ACTIONS = Object.keys(actions) as (keyof typeof actions)[]
 
 const faultSchema = z
   .strictObject({
@@ -54,7 +53,7 @@ const faultSchema = z
     seed: z.int().default(1),
     times: z.union([z.int().min(1), z.literal('always')]).default(1),
     ...actions,
-    headers: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+    headers: z.record(z.string(), z.union([z.string(), z.number()]).transform(String)).optional(),
     message: z.string().optional(),
     body: z.unknown().optional(),
     charged: z.boolean().optional(),
@@ -71,21 +70,23 @@ const faultSchema = z
       }
     }
   })
+  .transform((fault) => {
+    const action = ACTIONS.find((name) => fault[name] !== undefined) ?? 'status'
+    /** Whether a page with events is still charged. */
+    const isCharged = fault.charged ?? (action !== 'status' && action !== 'reset')
+    return { ...fault, action, isCharged }
+  })
 
 /** A fault as written: plain JSON. */
 export type Fault = z.input<typeof faultSchema>
 
-export interface Strike {
-  readonly fault: z.output<typeof faultSchema>
-  readonly action: FaultAction
-  /** Whether a page with events is still charged. */
-  readonly isCharged: boolean
-}
+/** A fault that hits a request. */
+export type Strike = z.output<typeof faultSchema>
 
 /** The first fault that hits a request for `page` of the organisations `ids`. */
-export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
+type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
 
-/** A plan whose counts begin now. */
+/** A plan whose counts begin now. @throws ConfigError naming the fault that is wrong */
 export function createFaultPlan(faults: unknown): FaultPlan {
   const parsed = z.array(faultSchema).safeParse(faults, { error: plainly })
   if (!parsed.success) {
@@ -106,9 +107,7 @@ export function createFaultPlan(faults: unknown): FaultPlan {
 }
 
 /** `nth` and `probability` count the requests that `page` and `organization_id` let through. */
-function arm(fault: Strike['fault']): FaultPlan {
-  const action = ACTIONS.find((name) => fault[name] !== undefined) ?? 'status'
-  const isCharged = fault.charged ?? (action !== 'status' && action !== 'reset')
+function arm(fault: Strike): FaultPlan {
   const random = seededRandom(fault.seed)
   let left = fault.times === 'always' ? Infinity : fault.times
   let seen = 0
@@ -120,7 +119,7 @@ function arm(fault: Strike['fault']): FaultPlan {
     if (fault.probability !== undefined && random() >= fault.probability) return undefined
     if (left === 0) return undefined
     left -= 1
-    return { fault, action, isCharged }
+    return fault
   }
 }
 
@@ -135,7 +134,7 @@ export interface Answer {
 export function sendAnswer(
   response: ServerResponse,
   answer: Answer,
-  fault: Strike['fault'] | undefined,
+  fault: Strike | undefined,
 ): void {
   const { headers, body } = answer
   if (fault?.reset === true) response.socket?.resetAndDestroy()
@@ -170,7 +169,7 @@ function writeHead(response: ServerResponse, { status, headers, body }: Answer):
 function sendSlowly(
   response: ServerResponse,
   answer: Answer,
-  slow: NonNullable<Strike['fault']['slow']>,
+  slow: NonNullable<Strike['slow']>,
 ): void {
   const step = slow.bytes ?? answer.body.length
   let sent = 0

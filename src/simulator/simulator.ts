@@ -110,7 +110,7 @@ export class SimulatedService {
       const served = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
       const page = Number(request['page'] ?? 1)
       const strike = this.#faults(page, new Set(served.organizationIds))
-      const { answer, ...charge } = chargedAnswer(served, strike?.fault, limits)
+      const { answer, ...charge } = chargedAnswer(served, strike, limits)
       const credits_used = strike?.isCharged === false ? 0 : charge.credits_used
       const fault = strike?.action ?? null
       return { answer, strike, facts: { key, request, page, fault, ...charge, credits_used } }
@@ -162,7 +162,7 @@ function objectOf({ body, contentType }: Call): Readonly<Record<string, unknown>
 /** The answer of an endpoint, or that of a fault with a status in its place, and its charge. */
 function chargedAnswer(
   { status = 200, body, credits, items }: ServedAnswer,
-  fault: Strike['fault'] | undefined,
+  fault: Strike | undefined,
   limits: Headers,
 ) {
   const { credit_used: credits_used = credits } = (fault?.body ?? {}) as { credit_used?: number }
@@ -171,8 +171,7 @@ function chargedAnswer(
     return { answer: jsonAnswer(status, text, limits), events: items, credits_used }
   }
   const { message = `fault: status ${fault.status}`, headers = {}, body: sent } = fault
-  const texts = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
-  const all = { ...limits, ...Object.fromEntries(texts) }
+  const all = { ...limits, ...headers }
   const answer =
     sent === undefined
       ? errorAnswer(fault.status, message, all)
@@ -247,7 +246,7 @@ export async function startSimulator(options: SimulatorOptions) {
     books.record({ ...facts, at: isoInstant(nowMs), status })
     response.sendDate = false
     const headers = { ...answer.headers, Date: new Date(nowMs).toUTCString() }
-    sendAnswer(response, { ...answer, headers }, strike?.fault)
+    sendAnswer(response, { ...answer, headers }, strike)
   }
 
   const server = createServer((request, response) => {

@@ -4,8 +4,9 @@
  */
 
 import { z } from 'zod'
+import { once } from '../support/once.ts'
 import { englishWords, roles, withUsualNames } from './functions.ts'
-import { kept, once, remembered } from './kept.ts'
+import { kept, remembered } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { baseForms, foldLetters, wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
