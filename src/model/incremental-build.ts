@@ -28,7 +28,6 @@ import {
 import { changedByLoads, noteChangedYears, yearSql } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import { passed, runChecks, type Check } from './checks.ts'
 import { computeAll } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
@@ -57,13 +56,14 @@ export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> 
   const { stale = new Set<string>(), gone = [] } = project.own ?? {}
   await dropBuiltTables(warehouse, [...stale, ...gone])
   if (stale.size > 0) await refuseForeignTables(warehouse, stale)
-  const temporaries = await Temporaries.in(warehouse, project.nodes)
-  return new IncrementalBuild(work, temporaries, await columnsOfAll(warehouse)).run()
+  return new IncrementalBuild(work, await columnsOfAll(warehouse)).run()
 }
 
 class IncrementalBuild {
   readonly #work: BuildWork
-  readonly #temporaries: Temporaries
+  /** Temporary tables, made inside the build's transaction, so a rollback removes them; SQL. */
+  readonly #kept = new Set<string>()
+  #made = 0
   /** The rows that tables had before this build. */
   readonly #columns: ReadonlyMap<string, readonly TypedColumn[]>
   /** Names of tables and views whose rows changed, or may have. */
@@ -83,14 +83,9 @@ class IncrementalBuild {
   /** Temporary tables with the organisations of changed rows, by name of the table; SQL. */
   readonly #organizations = new Map<string, string>()
 
-  constructor(
-    work: BuildWork,
-    temporaries: Temporaries,
-    columns: ReadonlyMap<string, readonly TypedColumn[]>,
-  ) {
+  constructor(work: BuildWork, columns: ReadonlyMap<string, readonly TypedColumn[]>) {
     const { nodes } = work.project
     this.#work = work
-    this.#temporaries = temporaries
     this.#columns = columns
     this.#byPerson = new Map(
       nodes.filter(({ isByPerson }) => isByPerson).map((node) => [node.name, node]),
@@ -118,7 +113,7 @@ class IncrementalBuild {
     await refuseWrongReferences(warehouse, project.nodes, project.reserved)
     await noteChangedYears(warehouse, this.#noted)
     const { outcomes, skippedChecks } = await this.#check()
-    await this.#temporaries.dropAll()
+    for (const name of this.#kept) await this.#drop(name)
     return { models, outcomes, skipped: { models: skipped, checks: skippedChecks } }
   }
 
@@ -152,7 +147,7 @@ class IncrementalBuild {
            cross join (select as_of_on as old from core.${asOf.name})
            cross join (select as_of_on as new from (${asOf.sql}))
            where utc_date(changed_at) > least(old, new) and utc_date(changed_at) <= greatest(old, new)`
-    const { name, rows } = await this.#temporaries.keepCounted(
+    const { name, rows } = await this.#keepCounted(
       `select distinct ${PERSON} from (select ${PERSON} from ops.changed_people ${due})`,
     )
     this.#people = name
@@ -193,7 +188,7 @@ class IncrementalBuild {
     const { made, before } = await this.#makeForOthers(node)
     await this.#followPeople(node, before, made)
     const rows = await this.#replace(node, before, made)
-    await this.#temporaries.drop(made)
+    await this.#drop(made)
     return rows
   }
 
@@ -225,7 +220,7 @@ class IncrementalBuild {
     for (const read of reads.filter((one) => this.#hasPeople(one))) {
       shown.set(read, `select * from ${await this.#rowsOf(read)}`)
     }
-    const made = await this.#temporaries.keep(showing(shown, sql))
+    const made = await this.#keep(showing(shown, sql))
     this.#rowsOfPeople.set(name, made)
     return made
   }
@@ -236,8 +231,8 @@ class IncrementalBuild {
     if (known !== undefined) return known
     const node = this.#byPerson.get(name)
     if (node?.kind === 'view') return this.#makeForPeople(node)
-    const rows = await this.#temporaries.keep(
-      `select kept.* from ${this.#temporaries.stored(name)} as kept ${this.#ofPeople('kept')}`,
+    const rows = await this.#keep(
+      `select kept.* from ${this.#stored(name)} as kept ${this.#ofPeople('kept')}`,
     )
     this.#rowsOfPeople.set(name, rows)
     return rows
@@ -251,19 +246,19 @@ class IncrementalBuild {
     const changed = reads.filter((name) => this.#changed.has(name))
     const isKnown = changed.every((name) => this.#organizations.has(name))
     if (!isByOrganization || !isKnown) {
-      return { made: await this.#temporaries.keep(sql), before: '' }
+      return { made: await this.#keep(sql), before: '' }
     }
     const selects = changed.map(
       (name) => `select ${ORGANIZATION} from ${this.#organizations.get(name)}`,
     )
-    const keys = await this.#temporaries.keep(selects.join(' union '))
+    const keys = await this.#keep(selects.join(' union '))
     const before = `semi join ${keys} as wanted on kept.${ORGANIZATION} = wanted.${ORGANIZATION}`
     const shown = reads
       .filter((name) => this.#columns.get(name)?.some((column) => column.name === ORGANIZATION))
       .map((name): [string, string] => {
-        return [name, `select kept.* from ${this.#temporaries.stored(name)} as kept ${before}`]
+        return [name, `select kept.* from ${this.#stored(name)} as kept ${before}`]
       })
-    return { made: await this.#temporaries.keep(showing(new Map(shown), sql)), before }
+    return { made: await this.#keep(showing(new Map(shown), sql)), before }
   }
 
   /**
@@ -274,7 +269,7 @@ class IncrementalBuild {
   async #followPeople({ name }: ProjectNode, before: string, made: string): Promise<void> {
     const columns = this.#columns.get(name) ?? []
     if (!columns.some((column) => column.name === PERSON)) return
-    const stored = `(select kept.* from ${this.#temporaries.stored(name)} as kept ${before})`
+    const stored = `(select kept.* from ${this.#stored(name)} as kept ${before})`
     const hashed = (table: string, sign: number) =>
       `select ${PERSON}, ${rowHashSql(columns)} as row_hash, ${sign} as sign from ${table}`
     const added = await this.#work.warehouse.number(
@@ -289,7 +284,7 @@ class IncrementalBuild {
     this.#followed.add(name)
     if (added === 0) return
     // The kept rows lack those of the added people.
-    for (const rows of this.#rowsOfPeople.values()) await this.#temporaries.drop(rows)
+    for (const rows of this.#rowsOfPeople.values()) await this.#drop(rows)
     this.#rowsOfPeople.clear()
   }
 
@@ -301,13 +296,13 @@ class IncrementalBuild {
     const { name, partitionByYearOf } = node
     const { warehouse } = this.#work
     const columns = this.#columns.get(name) ?? []
-    const stored = this.#temporaries.stored(name)
+    const stored = this.#stored(name)
     const year = partitionByYearOf === null ? 'cast(null as integer)' : yearSql(partitionByYearOf)
     const hashed = (sign: number, from: string) =>
       `select ${rowHashSql(columns)} as row_hash, ${year} as year, ${sign} as sign, kept.rowid as place from ${from}`
     // An old and a new row count as equal by mistake if their hashes collide: once in 10 million nights of a million
     // rows.
-    const { name: differing, rows: count } = await this.#temporaries.keepCounted(
+    const { name: differing, rows: count } = await this.#keepCounted(
       `select any_value(year) as year, sum(sign) as sign, max(place) as place
        from (${hashed(-1, `${stored} as kept ${before}`)} union all ${hashed(1, `${made} as kept`)})
        group by row_hash having sum(sign) <> 0`,
@@ -323,12 +318,12 @@ class IncrementalBuild {
       const fresh = `from ${made} where rowid in (select place from ${differing} where sign > 0)`
       if (this.#readByOrganization.has(name) && node.columns.has(ORGANIZATION)) {
         const keys = `select ${ORGANIZATION} ${old} union select ${ORGANIZATION} ${fresh}`
-        this.#organizations.set(name, await this.#temporaries.keep(keys))
+        this.#organizations.set(name, await this.#keep(keys))
       }
       rows += await warehouse.number(`delete ${old}`)
       rows += await warehouse.number(`insert into ${stored} (${names}) select ${names} ${fresh}`)
     }
-    await this.#temporaries.drop(differing)
+    await this.#drop(differing)
     return rows
   }
 
@@ -337,6 +332,29 @@ class IncrementalBuild {
     this.#changed.add(node.name)
     if (node.schema === 'core') return
     this.#noted.set(node.name, node.partitionByYearOf === null ? null : years)
+  }
+
+  /** With its schema: a table of the user's own may have the name of a step in `core`. */
+  #stored(name: string): string {
+    const node = this.#work.project.nodes.find((one) => one.name === name)
+    return `${node?.schema ?? 'main'}.${quoteIdentifier(name)}`
+  }
+
+  /** Keeps the result of `select` in a temporary table and returns its name; SQL. */
+  async #keep(select: string): Promise<string> {
+    return (await this.#keepCounted(select)).name
+  }
+
+  async #keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
+    this.#made += 1
+    const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
+    const rows = await this.#work.warehouse.number(`create temp table ${name} as ${select}`)
+    this.#kept.add(name)
+    return { name, rows }
+  }
+
+  async #drop(name: string): Promise<void> {
+    if (this.#kept.delete(name)) await this.#work.warehouse.run(`drop table ${name}`)
   }
 
   /** Runs the checks that read a changed table, on all of its rows. */
@@ -359,53 +377,6 @@ function rowHashSql(columns: readonly TypedColumn[]): string {
     type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
   )
   return `hash(${hashed.join(', ')})`
-}
-
-/** Temporary tables. They are made inside the build's transaction, so a rollback removes them. */
-class Temporaries {
-  readonly #warehouse: Warehouse
-  readonly #database: string
-  readonly #schemas: ReadonlyMap<string, string>
-  readonly #tables = new Set<string>()
-  #made = 0
-
-  private constructor(warehouse: Warehouse, database: string, nodes: readonly ProjectNode[]) {
-    this.#warehouse = warehouse
-    this.#database = database
-    this.#schemas = new Map(nodes.map(({ name, schema }) => [name, schema]))
-  }
-
-  static async in(warehouse: Warehouse, nodes: readonly ProjectNode[]): Promise<Temporaries> {
-    const [row] = await warehouse.all<{ name: string }>('select current_database() as name')
-    return new Temporaries(warehouse, row?.name ?? '', nodes)
-  }
-
-  /** The stored table, even where a select has other rows under its name; SQL. */
-  stored(name: string): string {
-    const schema = this.#schemas.get(name) ?? 'main'
-    return `${quoteIdentifier(this.#database)}.${schema}.${quoteIdentifier(name)}`
-  }
-
-  /** Keeps the result of `select` in a temporary table and returns its name; SQL. */
-  async keep(select: string): Promise<string> {
-    return (await this.keepCounted(select)).name
-  }
-
-  async keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
-    this.#made += 1
-    const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
-    const rows = await this.#warehouse.number(`create temp table ${name} as ${select}`)
-    this.#tables.add(name)
-    return { name, rows }
-  }
-
-  async drop(name: string): Promise<void> {
-    if (this.#tables.delete(name)) await this.#warehouse.run(`drop table ${name}`)
-  }
-
-  async dropAll(): Promise<void> {
-    for (const name of this.#tables) await this.drop(name)
-  }
 }
 
 /** The unchanged SQL of a model, which reads other rows under the names of some tables. @param shown by table; SQL */
