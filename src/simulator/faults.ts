@@ -140,26 +140,26 @@ export function sendAnswer(
   if (fault?.reset === true) response.socket?.resetAndDestroy()
   else if (fault?.slow !== undefined) sendSlowly(response, answer, fault.slow)
   else if (fault?.cut !== undefined) {
-    const bytes = bytesOf(fault.cut, body.length)
+    const sent = partOf(body, fault.cut)
     writeHead(response, answer)
     response.flushHeaders()
-    if (bytes > 0) response.write(body.subarray(0, bytes))
+    if (sent.length > 0) response.write(sent)
     // Not destroy(): written bytes must reach the client before the connection ends.
     response.socket?.destroySoon()
   } else {
-    const packed = fault?.gzip_cut === undefined ? null : gzipSync(body)
-    const sent = packed?.subarray(0, bytesOf(fault?.gzip_cut ?? 0, packed.length)) ?? body
-    const encoding = packed === null ? {} : { 'Content-Encoding': 'gzip' }
+    const cut = fault?.gzip_cut
+    const sent = cut === undefined ? body : partOf(gzipSync(body), cut)
+    const encoding = cut === undefined ? {} : { 'Content-Encoding': 'gzip' }
     writeHead(response, { ...answer, headers: { ...headers, ...encoding }, body: sent })
     response.end(sent)
   }
 }
 
 /** At most all but one byte, so that something is always missing. */
-function bytesOf(amount: number | string, length: number): number {
-  const bytes =
-    typeof amount === 'number' ? amount : Math.floor((length * Number.parseFloat(amount)) / 100)
-  return Math.max(0, Math.min(bytes, length - 1))
+function partOf(bytes: Buffer, amount: number | string): Buffer {
+  const { length } = bytes
+  const end = typeof amount === 'number' ? amount : (length * Number.parseFloat(amount)) / 100
+  return bytes.subarray(0, Math.max(0, Math.min(Math.floor(end), length - 1)))
 }
 
 function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
