@@ -6,9 +6,7 @@
  * The macros are temporary: stored in the warehouse, every open would parse 2 MB of SQL.
  */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { sqlFolder } from '../support/assets.ts'
+import { sqlText } from '../support/assets.ts'
 import { TIERS } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { withoutSemicolon } from './checks.ts'
@@ -37,7 +35,7 @@ export function knownOnStatements(
   isWanted: (table: string) => boolean = () => true,
 ): string[] {
   const models = nodes.filter(({ computed, isOwn }) => computed === null && isOwn !== true)
-  const parts = [...readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8').matchAll(PART)]
+  const parts = [...sqlText('known_on.sql').matchAll(PART)]
   const loaded = parts.flatMap(([, kind, name = '', sql = '']): ReadingModel[] =>
     kind === 'table' ? [{ name, sql, reads: [], columns: LOADED_KEYS, ...OTHERWISE[name] }] : [],
   )

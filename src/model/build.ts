@@ -97,7 +97,7 @@ export async function buildModels(warehouse: Warehouse, options: BuildOptions) {
   const project = options.titlesOnly === true ? titlesOnly(all) : all
   const selected = options.select === undefined ? null : selectModels(project.nodes, options.select)
   const total = project.nodes.length + project.checks.length
-  // Models name each other without a schema, so that Spark runs them and temporary views can replace them.
+  // Models name each other without a schema, so that Spark runs them and CTEs can replace them.
   await warehouse.run(
     `create schema if not exists core; set search_path = '${[...TIERS, 'core'].join()}'`,
   )

@@ -25,8 +25,9 @@ import {
   PERSON,
   WATCH_ENTRIES,
 } from '../warehouse/catalog.ts'
-import { changedByLoads, noteChangedYears } from '../warehouse/changed-tables.ts'
+import { changedByLoads, noteChangedYears, yearSql } from '../warehouse/changed-tables.ts'
 import { columnsOfAll, type TypedColumn } from '../warehouse/columns.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { passed, runChecks, type Check } from './checks.ts'
 import { computeAll } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
@@ -43,7 +44,6 @@ import {
   type BuiltModel,
   type BuiltTables,
 } from './tables.ts'
-import { rowHashSql, Temporaries } from './temporaries.ts'
 
 /** The model that holds the day of the data. People whose announced changes came due by it count as changed. */
 const AS_OF = 'as_of'
@@ -56,13 +56,14 @@ export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> 
   const { stale = new Set<string>(), gone = [] } = project.own ?? {}
   await dropBuiltTables(warehouse, [...stale, ...gone])
   if (stale.size > 0) await refuseForeignTables(warehouse, stale)
-  const temporaries = await Temporaries.in(warehouse, project.nodes)
-  return new IncrementalBuild(work, temporaries, await columnsOfAll(warehouse)).run()
+  return new IncrementalBuild(work, await columnsOfAll(warehouse)).run()
 }
 
 class IncrementalBuild {
   readonly #work: BuildWork
-  readonly #temporaries: Temporaries
+  /** Temporary tables, made inside the build's transaction, so a rollback removes them; SQL. */
+  readonly #kept = new Set<string>()
+  #made = 0
   /** The rows that tables had before this build. */
   readonly #columns: ReadonlyMap<string, readonly TypedColumn[]>
   /** Names of tables and views whose rows changed, or may have. */
@@ -82,14 +83,9 @@ class IncrementalBuild {
   /** Temporary tables with the organisations of changed rows, by name of the table; SQL. */
   readonly #organizations = new Map<string, string>()
 
-  constructor(
-    work: BuildWork,
-    temporaries: Temporaries,
-    columns: ReadonlyMap<string, readonly TypedColumn[]>,
-  ) {
+  constructor(work: BuildWork, columns: ReadonlyMap<string, readonly TypedColumn[]>) {
     const { nodes } = work.project
     this.#work = work
-    this.#temporaries = temporaries
     this.#columns = columns
     this.#byPerson = new Map(
       nodes.filter(({ isByPerson }) => isByPerson).map((node) => [node.name, node]),
@@ -117,7 +113,7 @@ class IncrementalBuild {
     await refuseWrongReferences(warehouse, project.nodes, project.reserved)
     await noteChangedYears(warehouse, this.#noted)
     const { outcomes, skippedChecks } = await this.#check()
-    await this.#temporaries.dropAll()
+    for (const name of this.#kept) await this.#drop(name)
     return { models, outcomes, skipped: { models: skipped, checks: skippedChecks } }
   }
 
@@ -151,7 +147,7 @@ class IncrementalBuild {
            cross join (select as_of_on as old from core.${asOf.name})
            cross join (select as_of_on as new from (${asOf.sql}))
            where utc_date(changed_at) > least(old, new) and utc_date(changed_at) <= greatest(old, new)`
-    const { name, rows } = await this.#temporaries.keepCounted(
+    const { name, rows } = await this.#keepCounted(
       `select distinct ${PERSON} from (select ${PERSON} from ops.changed_people ${due})`,
     )
     this.#people = name
@@ -192,7 +188,7 @@ class IncrementalBuild {
     const { made, before } = await this.#makeForOthers(node)
     await this.#followPeople(node, before, made)
     const rows = await this.#replace(node, before, made)
-    await this.#temporaries.drop(made)
+    await this.#drop(made)
     return rows
   }
 
@@ -224,7 +220,7 @@ class IncrementalBuild {
     for (const read of reads.filter((one) => this.#hasPeople(one))) {
       shown.set(read, `select * from ${await this.#rowsOf(read)}`)
     }
-    const made = await this.#temporaries.keepShowing(shown, sql)
+    const made = await this.#keep(showing(shown, sql))
     this.#rowsOfPeople.set(name, made)
     return made
   }
@@ -235,8 +231,8 @@ class IncrementalBuild {
     if (known !== undefined) return known
     const node = this.#byPerson.get(name)
     if (node?.kind === 'view') return this.#makeForPeople(node)
-    const rows = await this.#temporaries.keep(
-      `select kept.* from ${this.#temporaries.stored(name)} as kept ${this.#ofPeople('kept')}`,
+    const rows = await this.#keep(
+      `select kept.* from ${this.#stored(name)} as kept ${this.#ofPeople('kept')}`,
     )
     this.#rowsOfPeople.set(name, rows)
     return rows
@@ -244,35 +240,36 @@ class IncrementalBuild {
 
   /**
    * Computes the rows of the organisations that changed in its inputs, or all rows if these are unknown.
-   * @returns a temporary table, and which rows of the stored one it replaces, as for writeDifference; SQL
+   * @returns a temporary table, and which rows of the stored one it replaces; SQL
    */
   async #makeForOthers({ reads, sql, isByOrganization }: ProjectNode) {
     const changed = reads.filter((name) => this.#changed.has(name))
     const isKnown = changed.every((name) => this.#organizations.has(name))
     if (!isByOrganization || !isKnown) {
-      return { made: await this.#temporaries.keep(sql), before: '' }
+      return { made: await this.#keep(sql), before: '' }
     }
     const selects = changed.map(
       (name) => `select ${ORGANIZATION} from ${this.#organizations.get(name)}`,
     )
-    const keys = await this.#temporaries.keep(selects.join(' union '))
+    const keys = await this.#keep(selects.join(' union '))
     const before = `semi join ${keys} as wanted on kept.${ORGANIZATION} = wanted.${ORGANIZATION}`
     const shown = reads
       .filter((name) => this.#columns.get(name)?.some((column) => column.name === ORGANIZATION))
       .map((name): [string, string] => {
-        return [name, `select kept.* from ${this.#temporaries.stored(name)} as kept ${before}`]
+        return [name, `select kept.* from ${this.#stored(name)} as kept ${before}`]
       })
-    return { made: await this.#temporaries.keepShowing(new Map(shown), sql), before }
+    return { made: await this.#keep(showing(new Map(shown), sql)), before }
   }
 
   /**
    * Adds the people of changed rows: their rows in later models may differ as well.
-   * @param before which rows of the stored table are replaced @param made its rows as they are now; SQL
+   * @param before which rows of the stored table are replaced: what follows `from <stored> as kept`, such as a semi join
+   * @param made its rows as they are now; SQL
    */
   async #followPeople({ name }: ProjectNode, before: string, made: string): Promise<void> {
     const columns = this.#columns.get(name) ?? []
     if (!columns.some((column) => column.name === PERSON)) return
-    const stored = `(select kept.* from ${this.#temporaries.stored(name)} as kept ${before})`
+    const stored = `(select kept.* from ${this.#stored(name)} as kept ${before})`
     const hashed = (table: string, sign: number) =>
       `select ${PERSON}, ${rowHashSql(columns)} as row_hash, ${sign} as sign from ${table}`
     const added = await this.#work.warehouse.number(
@@ -287,23 +284,46 @@ class IncrementalBuild {
     this.#followed.add(name)
     if (added === 0) return
     // The kept rows lack those of the added people.
-    for (const rows of this.#rowsOfPeople.values()) await this.#temporaries.drop(rows)
+    for (const rows of this.#rowsOfPeople.values()) await this.#drop(rows)
     this.#rowsOfPeople.clear()
   }
 
+  /**
+   * Writes the differences only: the write-ahead log stays small. @param before as of {@link #followPeople}
+   * @param made the rows as they are now; SQL @returns how many rows were written and deleted
+   */
   async #replace(node: ProjectNode, before: string, made: string): Promise<number> {
-    const { name } = node
+    const { name, partitionByYearOf } = node
+    const { warehouse } = this.#work
     const columns = this.#columns.get(name) ?? []
-    const isRead = this.#readByOrganization.has(name) && node.columns.has(ORGANIZATION)
-    const stored = this.#temporaries.stored(name)
-    const replacement = { stored, before, made, columns }
-    const { years, keys, rows } = await this.#temporaries.writeDifference(
-      node,
-      replacement,
-      isRead ? ORGANIZATION : null,
+    const stored = this.#stored(name)
+    const year = partitionByYearOf === null ? 'cast(null as integer)' : yearSql(partitionByYearOf)
+    const hashed = (sign: number, from: string) =>
+      `select ${rowHashSql(columns)} as row_hash, ${year} as year, ${sign} as sign, kept.rowid as place from ${from}`
+    // An old and a new row count as equal by mistake if their hashes collide: once in 10 million nights of a million
+    // rows.
+    const { name: differing, rows: count } = await this.#keepCounted(
+      `select any_value(year) as year, sum(sign) as sign, max(place) as place
+       from (${hashed(-1, `${stored} as kept ${before}`)} union all ${hashed(1, `${made} as kept`)})
+       group by row_hash having sum(sign) <> 0`,
     )
-    if (years.length > 0) this.#noteChange(node, years)
-    if (keys !== null) this.#organizations.set(name, keys)
+    let rows = 0
+    if (count > 0) {
+      const { year: years = [] } = await warehouse.columns<number | null>(
+        `select distinct year from ${differing}`,
+      )
+      this.#noteChange(node, years)
+      const names = columns.map((column) => quoteIdentifier(column.name)).join(', ')
+      const old = `from ${stored} where rowid in (select place from ${differing} where sign < 0)`
+      const fresh = `from ${made} where rowid in (select place from ${differing} where sign > 0)`
+      if (this.#readByOrganization.has(name) && node.columns.has(ORGANIZATION)) {
+        const keys = `select ${ORGANIZATION} ${old} union select ${ORGANIZATION} ${fresh}`
+        this.#organizations.set(name, await this.#keep(keys))
+      }
+      rows += await warehouse.number(`delete ${old}`)
+      rows += await warehouse.number(`insert into ${stored} (${names}) select ${names} ${fresh}`)
+    }
+    await this.#drop(differing)
     return rows
   }
 
@@ -312,6 +332,29 @@ class IncrementalBuild {
     this.#changed.add(node.name)
     if (node.schema === 'core') return
     this.#noted.set(node.name, node.partitionByYearOf === null ? null : years)
+  }
+
+  /** With its schema: a table of the user's own may have the name of a step in `core`. */
+  #stored(name: string): string {
+    const node = this.#work.project.nodes.find((one) => one.name === name)
+    return `${node?.schema ?? 'main'}.${quoteIdentifier(name)}`
+  }
+
+  /** Keeps the result of `select` in a temporary table and returns its name; SQL. */
+  async #keep(select: string): Promise<string> {
+    return (await this.#keepCounted(select)).name
+  }
+
+  async #keepCounted(select: string): Promise<{ readonly name: string; readonly rows: number }> {
+    this.#made += 1
+    const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
+    const rows = await this.#work.warehouse.number(`create temp table ${name} as ${select}`)
+    this.#kept.add(name)
+    return { name, rows }
+  }
+
+  async #drop(name: string): Promise<void> {
+    if (this.#kept.delete(name)) await this.#work.warehouse.run(`drop table ${name}`)
   }
 
   /** Runs the checks that read a changed table, on all of its rows. */
@@ -325,4 +368,24 @@ class IncrementalBuild {
     const outcomes = project.checks.map((check) => byName.get(check.name) ?? passed(check))
     return { outcomes, skippedChecks: project.checks.length - due.length }
   }
+}
+
+/** A hash of a row, 64 bits; SQL. */
+function rowHashSql(columns: readonly TypedColumn[]): string {
+  const hashed = columns.map(({ name, type }) =>
+    // The engine gives null, an empty list and a list of one null the same hash.
+    type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
+  )
+  return `hash(${hashed.join(', ')})`
+}
+
+/** The unchanged SQL of a model, which reads other rows under the names of some tables. @param shown by table; SQL */
+function showing(shown: ReadonlyMap<string, string>, select: string): string {
+  if (shown.size === 0) return select
+  // Each is read where it is named: by default the engine would first copy its rows.
+  const tables = [...shown].map(([name, rows]) => {
+    return `${quoteIdentifier(name)} as not materialized (${rows})`
+  })
+  // On one line, so that an error names the line of the model.
+  return `with ${tables.join(', ')} select * from (${select})`
 }

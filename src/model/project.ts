@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { packageRoot, sqlFolder } from '../support/assets.ts'
+import { packageRoot, sqlFolder, sqlText } from '../support/assets.ts'
 import { readIfThere } from '../support/atomic-file.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -93,7 +93,7 @@ export async function readProject(
     ...checksOfHeaders(unordered),
     ...fileChecks.map((check) => ({ ...check, reads: readBy.get(check.sql) ?? [] })),
   ]
-  const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
+  const macros = sqlText('macros.sql')
   const config = Object.values(configFiles).map((file) => readFileSync(join(packageRoot, file)))
   const fingerprint = fingerprintOf(nodes, checks, macros + config.join(''))
   const reserved = new Set(modelNodes.map(({ name }) => name))

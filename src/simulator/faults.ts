@@ -42,8 +42,7 @@ const actions = {
   gzip_cut: amount.optional(),
 }
 
-type FaultAction = keyof typeof actions
-const ACTIONS = Object.keys(actions) as FaultAction[]
+const ACTIONS = Object.keys(actions) as (keyof typeof actions)[]
 
 const faultSchema = z
   .strictObject({
@@ -54,7 +53,7 @@ const faultSchema = z
     seed: z.int().default(1),
     times: z.union([z.int().min(1), z.literal('always')]).default(1),
     ...actions,
-    headers: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+    headers: z.record(z.string(), z.union([z.string(), z.number()]).transform(String)).optional(),
     message: z.string().optional(),
     body: z.unknown().optional(),
     charged: z.boolean().optional(),
@@ -71,21 +70,23 @@ const faultSchema = z
       }
     }
   })
+  .transform((fault) => {
+    const action = ACTIONS.find((name) => fault[name] !== undefined) ?? 'status'
+    /** Whether a page with events is still charged. */
+    const isCharged = fault.charged ?? (action !== 'status' && action !== 'reset')
+    return { ...fault, action, isCharged }
+  })
 
 /** A fault as written: plain JSON. */
 export type Fault = z.input<typeof faultSchema>
 
-export interface Strike {
-  readonly fault: z.output<typeof faultSchema>
-  readonly action: FaultAction
-  /** Whether a page with events is still charged. */
-  readonly isCharged: boolean
-}
+/** A fault that hits a request. */
+export type Strike = z.output<typeof faultSchema>
 
 /** The first fault that hits a request for `page` of the organisations `ids`. */
-export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
+type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
 
-/** A plan whose counts begin now. */
+/** A plan whose counts begin now. @throws ConfigError naming the fault that is wrong */
 export function createFaultPlan(faults: unknown): FaultPlan {
   const parsed = z.array(faultSchema).safeParse(faults, { error: plainly })
   if (!parsed.success) {
@@ -106,9 +107,7 @@ export function createFaultPlan(faults: unknown): FaultPlan {
 }
 
 /** `nth` and `probability` count the requests that `page` and `organization_id` let through. */
-function arm(fault: Strike['fault']): FaultPlan {
-  const action = ACTIONS.find((name) => fault[name] !== undefined) ?? 'status'
-  const isCharged = fault.charged ?? (action !== 'status' && action !== 'reset')
+function arm(fault: Strike): FaultPlan {
   const random = seededRandom(fault.seed)
   let left = fault.times === 'always' ? Infinity : fault.times
   let seen = 0
@@ -120,7 +119,7 @@ function arm(fault: Strike['fault']): FaultPlan {
     if (fault.probability !== undefined && random() >= fault.probability) return undefined
     if (left === 0) return undefined
     left -= 1
-    return { fault, action, isCharged }
+    return fault
   }
 }
 
@@ -135,32 +134,32 @@ export interface Answer {
 export function sendAnswer(
   response: ServerResponse,
   answer: Answer,
-  fault: Strike['fault'] | undefined,
+  fault: Strike | undefined,
 ): void {
   const { headers, body } = answer
   if (fault?.reset === true) response.socket?.resetAndDestroy()
   else if (fault?.slow !== undefined) sendSlowly(response, answer, fault.slow)
   else if (fault?.cut !== undefined) {
-    const bytes = bytesOf(fault.cut, body.length)
+    const sent = partOf(body, fault.cut)
     writeHead(response, answer)
     response.flushHeaders()
-    if (bytes > 0) response.write(body.subarray(0, bytes))
+    if (sent.length > 0) response.write(sent)
     // Not destroy(): written bytes must reach the client before the connection ends.
     response.socket?.destroySoon()
   } else {
-    const packed = fault?.gzip_cut === undefined ? null : gzipSync(body)
-    const sent = packed?.subarray(0, bytesOf(fault?.gzip_cut ?? 0, packed.length)) ?? body
-    const encoding = packed === null ? {} : { 'Content-Encoding': 'gzip' }
+    const cut = fault?.gzip_cut
+    const sent = cut === undefined ? body : partOf(gzipSync(body), cut)
+    const encoding = cut === undefined ? {} : { 'Content-Encoding': 'gzip' }
     writeHead(response, { ...answer, headers: { ...headers, ...encoding }, body: sent })
     response.end(sent)
   }
 }
 
 /** At most all but one byte, so that something is always missing. */
-function bytesOf(amount: number | string, length: number): number {
-  const bytes =
-    typeof amount === 'number' ? amount : Math.floor((length * Number.parseFloat(amount)) / 100)
-  return Math.max(0, Math.min(bytes, length - 1))
+function partOf(bytes: Buffer, amount: number | string): Buffer {
+  const { length } = bytes
+  const end = typeof amount === 'number' ? amount : (length * Number.parseFloat(amount)) / 100
+  return bytes.subarray(0, Math.max(0, Math.min(Math.floor(end), length - 1)))
 }
 
 function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
@@ -170,7 +169,7 @@ function writeHead(response: ServerResponse, { status, headers, body }: Answer):
 function sendSlowly(
   response: ServerResponse,
   answer: Answer,
-  slow: NonNullable<Strike['fault']['slow']>,
+  slow: NonNullable<Strike['slow']>,
 ): void {
   const step = slow.bytes ?? answer.body.length
   let sent = 0

@@ -110,17 +110,15 @@ export class SimulatedService {
       const served = endpoint.answer(request, new ServedWorld(this.#behind, call.nowMs))
       const page = Number(request['page'] ?? 1)
       const strike = this.#faults(page, new Set(served.organizationIds))
-      const { answer, ...charge } = chargedAnswer(served, strike?.fault, limits)
+      const { answer, ...charge } = chargedAnswer(served, strike, limits)
       const credits_used = strike?.isCharged === false ? 0 : charge.credits_used
       const fault = strike?.action ?? null
       return { answer, strike, facts: { key, request, page, fault, ...charge, credits_used } }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const headers = { ...limits, ...error.headers }
-      return {
-        answer: errorAnswer(error.status, error.message, headers),
-        facts: { ...NOTHING, key },
-      }
+      const answer = jsonAnswer(error.status, errorBody(error.message), headers)
+      return { answer, facts: { ...NOTHING, key } }
     }
   }
 
@@ -162,33 +160,28 @@ function objectOf({ body, contentType }: Call): Readonly<Record<string, unknown>
 /** The answer of an endpoint, or that of a fault with a status in its place, and its charge. */
 function chargedAnswer(
   { status = 200, body, credits, items }: ServedAnswer,
-  fault: Strike['fault'] | undefined,
+  fault: Strike | undefined,
   limits: Headers,
 ) {
   const { credit_used: credits_used = credits } = (fault?.body ?? {}) as { credit_used?: number }
   if (fault?.status === undefined) {
-    const text = typeof body === 'string' ? body : JSON.stringify({ ...body, credit_used: credits })
-    return { answer: jsonAnswer(status, text, limits), events: items, credits_used }
+    const sent = typeof body === 'string' ? body : { ...body, credit_used: credits }
+    return { answer: jsonAnswer(status, sent, limits), events: items, credits_used }
   }
-  const { message = `fault: status ${fault.status}`, headers = {}, body: sent } = fault
-  const texts = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
-  const all = { ...limits, ...Object.fromEntries(texts) }
-  const answer =
-    sent === undefined
-      ? errorAnswer(fault.status, message, all)
-      : jsonAnswer(fault.status, typeof sent === 'string' ? sent : JSON.stringify(sent), all)
+  const { message = `fault: status ${fault.status}`, body: sent = errorBody(message) } = fault
+  const answer = jsonAnswer(fault.status, sent, { ...limits, ...fault.headers })
   return { answer, events: 0, credits_used }
 }
 
-function jsonAnswer(status: number, body: string, headers: Headers): Answer {
+function jsonAnswer(status: number, body: unknown, headers: Headers): Answer {
   const type = { 'Content-Type': 'application/json; charset=utf-8' }
-  return { status, headers: { ...type, ...headers }, body: Buffer.from(body) }
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return { status, headers: { ...type, ...headers }, body: Buffer.from(text) }
 }
 
-/** An error answer in the shape of the service. Errors are never charged. */
-function errorAnswer(status: number, message: string, headers: Headers): Answer {
-  const body = { success: false, message, data: null, credit_used: 0 }
-  return jsonAnswer(status, JSON.stringify(body), headers)
+/** An error in the shape of the service. Errors are never charged. */
+function errorBody(message: string) {
+  return { success: false, message, data: null, credit_used: 0 }
 }
 
 /** One request as the simulator saw it; its status is null if the connection was reset. */
@@ -247,7 +240,7 @@ export async function startSimulator(options: SimulatorOptions) {
     books.record({ ...facts, at: isoInstant(nowMs), status })
     response.sendDate = false
     const headers = { ...answer.headers, Date: new Date(nowMs).toUTCString() }
-    sendAnswer(response, { ...answer, headers }, strike?.fault)
+    sendAnswer(response, { ...answer, headers }, strike)
   }
 
   const server = createServer((request, response) => {

@@ -19,29 +19,23 @@ function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   if (before.job.leads !== after.job.leads) return false
   const a = before.job
   const b = after.job
-  if (difference(a.words, b.words) === 'none') {
-    return (
-      a.field.length === 0 || b.field.length === 0 || difference(a.field, b.field) !== 'replaced'
-    )
+  if (!hasMore(a.words, b.words) && !hasMore(b.words, a.words)) {
+    return !hasMore(a.field, b.field) || !hasMore(b.field, a.field)
   }
-  // A word that the other title has anywhere, as a team say, was not replaced.
-  const onlyBefore = [...a.words, ...a.field].flatMap(wordsOf).filter(isMissingIn(after))
-  const onlyAfter = [...b.words, ...b.field].flatMap(wordsOf).filter(isMissingIn(before))
-  if (onlyBefore.length === 0 && onlyAfter.length === 0) return true
-  return (onlyBefore.length === 0 || onlyAfter.length === 0) && isOneFunction(before, after)
+  const isRemoved = saysMore(a, after)
+  const isAdded = saysMore(b, before)
+  return isRemoved && isAdded ? false : isRemoved === isAdded || isOneFunction(before, after)
 }
 
-function isMissingIn({ english, job }: ReadTitle): (word: string) => boolean {
-  return (word) =>
-    !english.includes(word) && !job.words.some((each) => wordsOf(each).includes(word))
+/** Whether a job has a word that another title has nowhere, not even as a team. */
+function saysMore({ words, field }: Job, { english, job }: ReadTitle): boolean {
+  const others = [...english, ...job.words.flatMap(wordsOf)]
+  return hasMore([...words, ...field].flatMap(wordsOf), others)
 }
 
-/** How two lists of words differ, whatever their order: not at all, by words that only one has, or by words replaced. */
-function difference(a: readonly string[], b: readonly string[]): 'none' | 'added' | 'replaced' {
-  const aHasMore = a.some((word) => !b.includes(word))
-  const bHasMore = b.some((word) => !a.includes(word))
-  if (aHasMore && bHasMore) return 'replaced'
-  return aHasMore || bHasMore ? 'added' : 'none'
+/** Whether a list has words that another one lacks. */
+function hasMore(words: readonly string[], others: readonly string[]): boolean {
+  return words.some((word) => !others.includes(word))
 }
 
 function wordsOf(text: string): string[] {
@@ -129,8 +123,10 @@ export function compareTitles(
 }
 
 function ofJobs(before: ReadTitle, after: ReadTitle): ComparedTitles {
-  const rise = deputyRise(before.inOrder, after.inOrder)
-  if (rise !== 0) return labelOf(rise, 'deputy_of_same_title', 0.93)
+  // "Assistant Director" → "Director" is a rise, the way back a fall.
+  const isRise = isDeputyOf(before.inOrder, after.inOrder)
+  if (isRise || isDeputyOf(after.inOrder, before.inOrder))
+    return labelOf(isRise ? 1 : -1, 'deputy_of_same_title', 0.93)
   const from = before.understood.rank
   const to = after.understood.rank
   const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
@@ -183,12 +179,6 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
 }
 
 const STANDS_FOR_ANOTHER = new Set([...roles.deputies, 'vice'])
-
-/** "Assistant Director" → "Director" is a rise (1), the way back a fall (-1); anything else 0. */
-function deputyRise(before: readonly string[], after: readonly string[]): number {
-  if (isDeputyOf(before, after)) return 1
-  return isDeputyOf(after, before) ? -1 : 0
-}
 
 /** Whether `before` is `after` with words such as "Assistant" or "Vice" in front. */
 function isDeputyOf(before: readonly string[], after: readonly string[]): boolean {
@@ -407,13 +397,9 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   if (!isSame || !isOnePost) return null
   const lift = after.job.deputy - before.job.deputy
   if (lift !== 0) return labelOf(lift, 'deputy_of_same_job', 0.8)
-  return before.job.deputy < 0 ? stepOfActing(before, after) : null
-}
-
-/** "Deputy Headteacher" → "Acting Headteacher" rises; the way back is the end of an interim post. */
-function stepOfActing(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
   const isActing = after.understood.isInterim
-  if (isActing === before.understood.isInterim) return null
+  if (before.job.deputy >= 0 || isActing === before.understood.isInterim) return null
+  // "Deputy Headteacher" → "Acting Headteacher" rises; the way back is the end of an interim post.
   return isActing
     ? verdict('promotion', 'deputy_of_same_job', 0.8)
     : verdict('lateral', 'end_of_acting', 0.8)

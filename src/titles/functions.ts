@@ -143,12 +143,7 @@ export function readFunction({ parts, language }: EnglishTitle): FunctionWord | 
     const mentions = mentionsOf(words, language)
     const named = firstNamed(mentions, language)
     // A field that a later part names goes before a hint, and a hint before what a general job alone says.
-    if (
-      named !== null &&
-      mentions.some(({ word }) => rankOf(word) >= rankOf({ strength: 'field' }))
-    ) {
-      return named
-    }
+    if (named !== null && mentions.some(({ word }) => isAtLeastField(word))) return named
     hint ??= named
     general ??= mentions[0]?.word ?? null
   }
@@ -164,8 +159,8 @@ function inUsualOrder(parts: Parts, language: string): Parts {
   return namesField ? [[...second, ...first], ...others] : parts
 }
 
-function rankOf({ strength }: Pick<FunctionWord, 'strength'>): number {
-  return STRENGTHS.indexOf(strength)
+function isAtLeastField({ strength }: FunctionWord): boolean {
+  return strength === 'field' || strength === 'job'
 }
 
 // "Sales Director for Insurance" sells: what follows such a word is where, not what.
@@ -190,7 +185,7 @@ function mentionsOf(words: readonly string[], language: string): Mention[] {
       if (word === 'and' || (at > 0 && BEGINS_WHERE.has(word))) conjunct += 1
       return []
     }
-    namesField ||= rankOf(value) >= rankOf({ strength: 'field' })
+    namesField ||= isAtLeastField(value)
     return [{ word: value, conjunct: own, isGeneralJob, isOfFieldsBefore }]
   })
 }
@@ -228,7 +223,7 @@ function firstNamed(mentions: readonly Mention[], language: string): FunctionWor
 }
 
 function isBetter(later: Mention, best: Mention, language: string): boolean {
-  const more = rankOf(later.word) - rankOf(best.word)
+  const more = STRENGTHS.indexOf(later.word.strength) - STRENGTHS.indexOf(best.word.strength)
   if (more !== 0) return more > 0
   // "Nurse Recruiter" recruits, but in "IT Support Engineer" the words before the general one decide.
   if (later.word.strength === 'job')

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { packageRoot, packageVersion } from '../support/assets.ts'
 import { makeFolders, readIfThere } from '../support/atomic-file.ts'
 import { sha256Hex } from '../support/hash.ts'
+import { once } from '../support/once.ts'
 import { ownText } from '../support/own-lists.ts'
 
 /** 12 hex digits that change whenever labels may: over every file of the taxonomy and the version of the package. */
@@ -47,12 +48,6 @@ export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (te
     young.set(text, answer)
     return answer
   }
-}
-
-/** The result of `make`, made when it is first requested. */
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined
-  return () => (made ??= { value: make() }).value
 }
 
 const FOLDER = join(import.meta.dirname, '..', 'word-lists')

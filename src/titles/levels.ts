@@ -22,7 +22,7 @@ import {
   type Meaning,
   type Standing,
 } from './lexicon.ts'
-import type { Found, Place } from './phrase-book.ts'
+import { splitAt, type Found, type Place } from './phrase-book.ts'
 import { baseForms, type Parts } from './words.ts'
 
 /** The seniority that a title states, and the rule that decided. */
@@ -388,12 +388,7 @@ function withUnknownHead(items: Item[], words: readonly string[]): Item[] {
 
 /** The words between "and"s: each is a role or a part of a name. */
 function groupsOf(items: readonly Item[]): Item[][] {
-  const groups: Item[][] = [[]]
-  for (const item of items) {
-    if (isAnd(item.value)) groups.push([])
-    else groups.at(-1)?.push(item)
-  }
-  return groups.filter((group) => group.length > 0)
+  return splitAt(items, ({ value }) => isAnd(value))
 }
 
 /** "(Interim)", "Senior Level", but not "Sekundarstufe I". */

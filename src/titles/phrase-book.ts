@@ -190,3 +190,13 @@ function insert<T>(root: Node<T>, phrase: string, value: T): void {
 function asks<T>({ atStart, atEnd }: Condition<T>): number {
   return Number(atStart) + Number(atEnd)
 }
+
+/** The runs of items between borders; empty ones are left out. */
+export function splitAt<T>(items: readonly T[], isBorder: (item: T) => boolean): T[][] {
+  const runs: T[][] = [[]]
+  for (const item of items) {
+    if (isBorder(item)) runs.push([])
+    else runs.at(-1)?.push(item)
+  }
+  return runs.filter((run) => run.length > 0)
+}

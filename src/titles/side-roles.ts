@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { functionWords, kinds, withUsualNames } from './functions.ts'
 import { kept, remembered } from './kept.ts'
 import { segmented, masculine } from './to-english.ts'
-import { packBook, PhraseBook } from './phrase-book.ts'
+import { packBook, PhraseBook, splitAt } from './phrase-book.ts'
 import { each, readTaxonomy, setsOf, wordList } from './taxonomy.ts'
 import { foldLetters, wordsOfPhrase, type EnglishTitle } from './words.ts'
 
@@ -231,12 +231,7 @@ function servesState(written: string): boolean {
 }
 
 function groupsOf(words: Words): Words[] {
-  const groups: string[][] = [[]]
-  for (const word of words) {
-    if (word === 'and') groups.push([])
-    else groups.at(-1)?.push(word)
-  }
-  return groups.filter((group) => group.length > 0)
+  return splitAt(words, (word) => word === 'and')
 }
 
 /** Whether words name a job. */

@@ -4,8 +4,9 @@
  */
 
 import { z } from 'zod'
+import { once } from '../support/once.ts'
 import { englishWords, roles, withUsualNames } from './functions.ts'
-import { kept, once, remembered } from './kept.ts'
+import { kept, remembered } from './kept.ts'
 import { packBook, PhraseBook, type Entry } from './phrase-book.ts'
 import { readTaxonomy, wordList } from './taxonomy.ts'
 import { baseForms, foldLetters, wordsOfPhrase, type EnglishTitle, type Parts } from './words.ts'
@@ -198,7 +199,6 @@ type English = readonly string[]
 type Languages = readonly string[]
 
 const make = once(() => {
-  const bySingleWord = new Map<string, Set<string>>()
   const byPhrase = new Map<string, Set<string>>()
   const byLanguage = new Map<string, Entry<English>[]>()
   const any: Entry<English>[] = []
@@ -208,20 +208,21 @@ const make = once(() => {
     byLanguage.set(language, byLanguage.get(language) ?? [])
     byLanguage.get(language)?.push([words, english])
     const [first = ''] = words
-    const byWords = words.length === 1 ? bySingleWord : byPhrase
     const phrase = words.join(' ')
     // "vice president" is what "Vizepräsident" is spelled out to.
     if (words.length === 1 || !words.every((word) => englishWords.has(word))) {
-      byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
+      byPhrase.set(phrase, (byPhrase.get(phrase) ?? new Set()).add(language))
     }
     const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
     if (words.length > 1 || isForeign) any.push([words, english])
   }
-  const listOf = remembered((joined: string): Languages => joined.split(' '))
+  const listOf = remembered((joined: string): Languages => (joined === '' ? [] : joined.split(' ')))
   const phrases = [...byPhrase].map(([phrase, languages]): Entry<Languages> => {
-    return [phrase.split(' '), listOf([...languages].join(' '))]
+    // A letter, an English word, or one that is a job only where it begins ("^guru") speaks for no language.
+    const isOfNone = phrase.length === 1 || englishWords.has(phrase) || phrase.startsWith('^')
+    return [phrase.split(' '), listOf(isOfNone ? '' : [...languages].join(' '))]
   })
-  return { bySingleWord, byLanguage, any, phrases }
+  return { byLanguage, any, phrases }
 })
 
 const made = kept('to-english', () => {
@@ -238,25 +239,6 @@ const made = kept('to-english', () => {
 export const readInEnglish: ReadonlySet<string> = new Set(made.readInEnglish)
 const anyLanguage = new PhraseBook<English>(made.any)
 const phrases = new PhraseBook<Languages>(made.phrases)
-
-const languagesBySingleWord = kept(
-  'single-words',
-  () => {
-    const words: Record<string, string> = {}
-    for (const [word, languages] of make().bySingleWord) {
-      const key = [...languages].join(' ')
-      words[key] = words[key] === undefined ? word : `${words[key]} ${word}`
-    }
-    return words
-  },
-  (byLanguages) =>
-    new Map(
-      Object.entries(byLanguages).flatMap(([languages, words]) => {
-        const all = languages.split(' ')
-        return words.split(' ').map((word): [string, Languages] => [word, all])
-      }),
-    ),
-)
 
 const bookOf = new Map(
   made.languages.map((language) => [
@@ -286,21 +268,19 @@ function languageOf(words: readonly string[]): string {
   const votes = new Map<string, number>()
   let best = 'en'
   for (const { value, at, end } of phrases.scan(words)) {
-    for (const language of value ?? languagesOf(words[at] ?? '')) {
+    for (const language of value ?? languagesOfCompound(words[at] ?? '')) {
       votes.set(language, (votes.get(language) ?? 0) + end - at)
       if ((votes.get(language) ?? 0) > (votes.get(best) ?? 0)) best = language
     }
   }
-  const isEnglish = (word: string) => englishWords.has(word) && !languagesBySingleWord().has(word)
+  const isEnglish = (word: string) => englishWords.has(word) && phrases.find([word]) === null
   return votes.get(best) === 1 && words.filter(isEnglish).length > 2 ? 'en' : best
 }
 
-const languagesOf = remembered((word: string): readonly string[] => {
-  if (word.length === 1 || englishWords.has(word)) return []
-  const languages = languagesBySingleWord().get(word)
-  const language = compound(word)?.language
-  return languages ?? (language === undefined ? [] : [language])
-})
+function languagesOfCompound(word: string): Languages {
+  const language = englishWords.has(word) ? undefined : compound(word)?.language
+  return language === undefined ? [] : [language]
+}
 
 function translated(
   words: readonly string[],

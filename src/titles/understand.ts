@@ -252,14 +252,7 @@ export interface Job {
 // "Développeur à Beta".
 const BEGINS_A_TEAM = new Set(['on', 'for', 'at', 'within', 'from', 'with'])
 
-interface ReadPart {
-  readonly words: string[]
-  readonly technologies: string[]
-  standIn: string | null
-  leads: boolean
-  grade: number
-  deputy: number
-}
+type ReadPart = ReturnType<typeof readPart>
 
 export function readJob(title: EnglishTitle): Job {
   const parts = title.parts.map(readPart)
@@ -320,11 +313,11 @@ function headLast(words: readonly string[]): readonly string[] {
   return roles.general.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
 }
 
-function readPart(words: readonly string[]): ReadPart {
-  const part: ReadPart = {
-    words: [],
-    technologies: [],
-    standIn: null,
+function readPart(words: readonly string[]) {
+  const part = {
+    words: [] as string[],
+    technologies: [] as string[],
+    standIn: null as string | null,
     leads: false,
     grade: 0,
     deputy: 0,
@@ -345,7 +338,7 @@ function readPart(words: readonly string[]): ReadPart {
 }
 
 // "Specialist for Tax" still says nothing before the "for".
-function namesField({ words }: ReadPart): boolean {
+function namesField({ words }: Pick<Job, 'words'>): boolean {
   return words.some((word) => !roles.general.has(word))
 }
 

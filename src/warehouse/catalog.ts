@@ -235,11 +235,15 @@ export function parseModelFile(
   const kind = each('kind', 'view', /^view$/).length > 0 ? 'view' : 'table'
   const tier = each('tier', 'detail', /^detail$/).length > 0 ? 'detail' : 'main'
   const [[partition = null] = []] = each('partition', 'year of column', /^year of ([a-z0-9_]+)$/)
-  const values = each('values', 'column: a | b', /^([a-z0-9_]+): (.+?)( \(or null\))?$/)
-  const references = each(
-    'references',
-    'column -> table.column',
-    /^([a-z0-9_]+) -> ([a-z0-9_]+)\.([a-z0-9_]+)$/,
+  const values = each('values', 'column: a | b', /^([a-z0-9_]+): (.+?)( \(or null\))?$/).map(
+    ([column = '', list = '', orNull]) => {
+      const allowed = list.split('|').map((value) => value.trim())
+      return { column, values: allowed, orNull: orNull !== undefined }
+    },
+  )
+  const reference = /^([a-z0-9_]+) -> ([a-z0-9_]+)\.([a-z0-9_]+)$/
+  const references = each('references', 'column -> table.column', reference).map(
+    ([column = '', targetTable = '', targetColumn = '']) => ({ column, targetTable, targetColumn }),
   )
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
@@ -256,13 +260,8 @@ export function parseModelFile(
     purpose: field('purpose'),
     isByPerson: incrementalBy.includes(PERSON),
     isByOrganization: incrementalBy.includes(ORGANIZATION),
-    values: values.map(([column = '', list = '', orNull]) => {
-      const allowed = list.split('|').map((value) => value.trim())
-      return { column, values: allowed, orNull: orNull !== undefined }
-    }),
-    references: references.map(([column = '', targetTable = '', targetColumn = '']) => {
-      return { column, targetTable, targetColumn }
-    }),
+    values,
+    references,
     partitionByYearOf: partition,
     leftOut: [],
     kind,
@@ -281,7 +280,7 @@ export function parseModelFile(
   ) {
     throw wrong('a model is incremental_by profile_id or organization_id, or rebuilt')
   }
-  const constrained = [...model.values, ...model.references].map(({ column }) => column)
+  const constrained = [...values, ...references].map(({ column }) => column)
   if (kind === 'view' && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [...model.key, ...incrementalBy, ...constrained]

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import type * as Client from '@duckdb/node-api'
 import type { DuckDBValue } from '@duckdb/node-api'
 import type Accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+import { once } from '../support/once.ts'
 import type { SqlList, SqlParameters } from './rows.ts'
 
 export type {
@@ -23,10 +24,7 @@ export type {
 // command 0.2 s.
 const require = createRequire(import.meta.url)
 
-let loaded: typeof Client | undefined
-
-export function engine(): typeof Client {
-  if (loaded !== undefined) return loaded
+export const engine = once((): typeof Client => {
   const client = require('@duckdb/node-api') as typeof Client
   const accessors = require('@duckdb/node-api/lib/vectors/dataAccessors.js') as typeof Accessors
   // The client would print instants in the time zone of this process, although SQL works in UTC.
@@ -34,8 +32,8 @@ export function engine(): typeof Client {
   // The client's own reader would strip U+FEFF from the beginning of each text, so an id would differ from the stored
   // one.
   Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
-  return (loaded = client)
-}
+  return client
+})
 
 export function toEngine(values: SqlList): DuckDBValue[] {
   const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()

@@ -1,12 +1,10 @@
 /** The queries of sql/reports: what commands and pages show. */
 
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { sqlFolder } from '../support/assets.ts'
-import type { SqlValue } from './rows.ts'
-import { quoteIdentifier } from './sql-text.ts'
+import { sqlText } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
 import { relationsIn } from './columns.ts'
+import type { SqlValue } from './rows.ts'
+import { quoteIdentifier } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
 
 /** Runs `sql/reports/<name>.sql`. Parameters, such as `$pipeline`, that it does not name are left out. */
@@ -15,7 +13,7 @@ export async function queryReport<Row extends object>(
   name: string,
   parameters: Readonly<Record<string, SqlValue>> = {},
 ): Promise<Row[]> {
-  const sql = sqlOf(name)
+  const sql = sqlText(`reports/${name}.sql`)
   const named = Object.entries(parameters).filter(([found]) => sql.includes(`$${found}`))
   return warehouse.all<Row>(sql, Object.fromEntries(named))
 }
@@ -28,9 +26,6 @@ export async function makeReportView(warehouse: Warehouse, name: string): Promis
       hint: 'Run `jobtide build`, or a pipeline.',
     })
   }
-  await warehouse.run(`create or replace temp view ${quoteIdentifier(name)} as ${sqlOf(name)}`)
-}
-
-function sqlOf(name: string): string {
-  return readFileSync(join(sqlFolder, 'reports', `${name}.sql`), 'utf8')
+  const sql = sqlText(`reports/${name}.sql`)
+  await warehouse.run(`create or replace temp view ${quoteIdentifier(name)} as ${sql}`)
 }

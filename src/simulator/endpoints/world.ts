@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { sha256Hex } from '../../support/hash.ts'
+import { once } from '../../support/once.ts'
 import { plainly } from '../../support/schema-words.ts'
 import { companySlug } from '../../support/text.ts'
 import { DAY } from '../../support/units.ts'
@@ -132,24 +133,13 @@ interface Change {
   readonly detectedAt: number
 }
 
-/** Who is where at a time, as far as the service saw it by then. */
-interface Seats {
-  readonly at: number
-  readonly seats: readonly { readonly last: Change; readonly since: number }[]
-  /** Of each organisation how many. */
-  readonly taken: readonly number[]
-}
-
-/** What the endpoints look up: computed once, who is where once for a time. */
+/** What the endpoints look up at any time. */
 export class WorldBehind {
   readonly source: EventSource
   readonly numberById: ReadonlyMap<string, number>
   readonly numbersBySlug = new Map<string, number[]>()
   /** By organisation: the places of its events in the source. */
   readonly placesOf: readonly number[][]
-  #careers: readonly (readonly Change[])[] | null = null
-  #joinings: readonly Change[] | null = null
-  #seats: Seats | null = null
 
   constructor(source: EventSource) {
     this.source = source
@@ -165,8 +155,7 @@ export class WorldBehind {
   }
 
   /** The events of each person in each organisation, in chronological order. */
-  get careers(): readonly (readonly Change[])[] {
-    if (this.#careers !== null) return this.#careers
+  readonly careers = once((): readonly (readonly Change[])[] => {
     const careers = new Map<string, Change[]>()
     for (const { json, organization, detectedAt } of this.source.events) {
       const event = JSON.parse(json) as JobChangeEvent
@@ -174,29 +163,16 @@ export class WorldBehind {
       const changedAt = Date.parse(event.changed_at)
       append(careers, key, { organization, event, detectedAt, changedAt })
     }
-    this.#careers = [...careers.values()].map(inOrder)
-    return this.#careers
-  }
+    return [...careers.values()].map(inOrder)
+  })
 
-  get joinings(): readonly Change[] {
-    const all = () => this.careers.flat().filter(({ event }) => event.event_type === 'joined')
-    return (this.#joinings ??= inOrder(all()))
-  }
-
-  seatsAt(nowMs: number): Seats {
-    if (this.#seats?.at === nowMs) return this.#seats
-    const taken: number[] = []
-    const seats = this.careers.flatMap((changes) => {
-      const seen = changes.filter(({ detectedAt }) => detectedAt <= nowMs)
-      const last = seen.at(-1)
-      if (last === undefined || last.event.event_type === 'left') return []
-      const joined = seen.findLast(({ event }) => event.event_type === 'joined')
-      taken[last.organization] = (taken[last.organization] ?? 0) + 1
-      return { last, since: (joined ?? last).changedAt }
-    })
-    this.#seats = { at: nowMs, seats, taken }
-    return this.#seats
-  }
+  readonly joinings = once(() =>
+    inOrder(
+      this.careers()
+        .flat()
+        .filter(({ event }) => event.event_type === 'joined'),
+    ),
+  )
 }
 
 function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
@@ -209,9 +185,23 @@ function inOrder(changes: readonly Change[]): Change[] {
   return changes.toSorted((a, b) => a.changedAt - b.changedAt)
 }
 
+/** The world as the service sees it at a time. */
 export class ServedWorld {
   readonly behind: WorldBehind
   readonly nowMs: number
+  /** Who is where, as far as the service saw it by then, and how many of each organisation. */
+  readonly #seats = once(() => {
+    const taken: number[] = []
+    const seats = this.behind.careers().flatMap((changes) => {
+      const seen = changes.filter(({ detectedAt }) => detectedAt <= this.nowMs)
+      const last = seen.at(-1)
+      if (last === undefined || last.event.event_type === 'left') return []
+      const joined = seen.findLast(({ event }) => event.event_type === 'joined')
+      taken[last.organization] = (taken[last.organization] ?? 0) + 1
+      return { last, since: (joined ?? last).changedAt }
+    })
+    return { seats, taken }
+  })
 
   constructor(behind: WorldBehind, nowMs: number) {
     this.behind = behind
@@ -228,7 +218,7 @@ export class ServedWorld {
   organization(number: number) {
     const tracked = this.behind.source.organizations[number]
     if (tracked === undefined) throw new RangeError(`no organisation ${number}`)
-    const seen = this.behind.seatsAt(this.nowMs).taken[number] ?? 0
+    const seen = this.#seats().taken[number] ?? 0
     const others = logNormal(seededRandom(mixSeeds(number, 77)), OTHERS, SPREAD)
     return { number, tracked, people: Math.max(1, seen + Math.round(others)) }
   }
@@ -239,7 +229,7 @@ export class ServedWorld {
 
   /** Open positions of an organisation: one before every third joining, which closes it. */
   openings(organization: number) {
-    return this.behind.joinings.flatMap((joining, place) => {
+    return this.behind.joinings().flatMap((joining, place) => {
       const posting = joining.organization === organization ? this.#postingAt(place) : null
       return posting?.closedAt === null ? posting : []
     })
@@ -250,7 +240,7 @@ export class ServedWorld {
   }
 
   #postingAt(place: number) {
-    const joining = this.behind.joinings[place]
+    const joining = this.behind.joinings()[place]
     if (joining === undefined || place % JOININGS_OF_A_POSTING !== 0) return null
     const { event, organization, changedAt } = joining
     const { least, spread } = POSTED_DAYS
@@ -267,19 +257,18 @@ export class ServedWorld {
   }
 
   people() {
-    return this.behind
-      .seatsAt(this.nowMs)
-      .seats.map(({ last: { event, organization }, since }) => ({
-        person: event.person,
-        organization: this.organization(organization),
-        title: event.title.current ?? '',
-        since,
-      }))
+    return this.#seats().seats.map(({ last: { event, organization }, since }) => ({
+      person: event.person,
+      organization: this.organization(organization),
+      title: event.title.current ?? '',
+      since,
+    }))
   }
 
   /** The organisations' posts about people who joined, newest first. */
   posts() {
-    return this.behind.joinings
+    return this.behind
+      .joinings()
       .flatMap(({ event, organization, changedAt }, place) => {
         const at = changedAt + DAY
         if (place % JOININGS_OF_A_POSTING !== 0 || at > this.nowMs) return []
