@@ -247,7 +247,8 @@ export async function writeCheckpoint(
 }
 
 /** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
-export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
+export const logVersions = z.record(z.string(), z.object({ version: z.int(), table: z.string() }))
+type LogVersions = z.infer<typeof logVersions>
 
 export interface SyncOptions extends LogSource {
   /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */

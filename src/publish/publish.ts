@@ -132,13 +132,12 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await options.onPublished?.(report)
   }
   // For readers that do not know manifests. Also for an earlier snapshot, whose publisher may have been killed before.
-  const listed = [...sizes.keys()]
-  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
-  if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
+  const toShow = { ...options, manifest: shown, listed: [...sizes.keys()] }
+  if (options.hasCurrent ?? true) await updateCurrent(toShow)
   else {
     // It must not keep showing an old day.
     await removeFolder(store, 'current')
-    await syncLogs()
+    await syncDeltaLogs(toShow)
   }
   return report
 }
