@@ -28,7 +28,6 @@ import {
   readCurrent,
   readPointer,
   type Manifest,
-  type ManifestTable,
   type NotKept,
   type SnapshotTotals,
   type CurrentSnapshot,
@@ -42,9 +41,7 @@ export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compac
 }
 
 export interface PublishOptions extends ExportOptions, PublishChoices {
-  /** Tables that were made elsewhere. */
-  readonly made?: {
-    readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }>
+  readonly made?: NonNullable<ExportOptions['made']> & {
     /** The snapshot that they go on from; another one in its place is not replaced. */
     readonly current: CurrentSnapshot | null
     readonly spark: Manifest['spark']
