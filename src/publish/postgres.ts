@@ -288,8 +288,8 @@ function tlsOf({ tls, host: servername, rootCertificate: file }: PostgresAddress
 
 const GRANTS =
   'The user needs `create` on the database or on the schema, `temporary` on the database, and must own the tables that it loads.'
-const LATER =
-  'Free what is named there, or wait, and export again. Readers still see the tables as they were.'
+const UNCHANGED = 'Readers still see the tables as they were.'
+const LATER = `Free what is named there, or wait, and export again. ${UNCHANGED}`
 // The operator's remedy for a class of SQLSTATE, or for one of it; the longest match counts.
 const HINTS: Readonly<Record<string, string>> = {
   '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts. pg_hba.conf decides who may connect from where.',
@@ -298,6 +298,9 @@ const HINTS: Readonly<Record<string, string>> = {
   '25006': 'It is a standby, or set to read only: name the primary.',
   '53': LATER,
   '57': LATER,
+  '2BP01':
+    'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.',
+  '55P03': 'A long statement reads or changes it: end that, and export again.',
   '23505': 'Two rows have the key of one table: report it as a defect, with the name of the table.',
 }
 const TLS_TROUBLE = /certificate|self.signed|SSL|TLS|altname/i
@@ -318,26 +321,18 @@ function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unkn
     const what = `${shown}: it requires a password for ${user}, but none is set`
     return new PublishError(what, { hint, context })
   }
-  if (code === '55P03') {
-    const hint = 'A long statement reads or changes it: end that, and export again.'
-    return new LockedError(message, details(hint))
-  }
-  if (code === '2BP01') {
-    const hint =
-      'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.'
-    return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, details(hint))
-  }
   // An SQLSTATE has five characters; systems name errors by words.
   if (/^[0-9A-Z]{5}$/.test(code)) {
-    const hint =
-      HINTS[code] ?? HINTS[code.slice(0, 2)] ?? 'Readers still see the tables as they were.'
+    const hint = HINTS[code] ?? HINTS[code.slice(0, 2)] ?? UNCHANGED
+    if (code === '55P03') return new LockedError(message, details(hint))
+    if (code === '2BP01')
+      return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, details(hint))
     const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
     return new PublishError(`${message}${where}`, details(hint))
   }
   if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`))
     return new PublishError(message, details(TLS_HINT))
   if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
-  const hint =
-    'Start it, or fix its address (PGHOST, PGPORT) and the way to it. Readers still see the tables as they were.'
+  const hint = `Start it, or fix its address (PGHOST, PGPORT) and the way to it. ${UNCHANGED}`
   return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, details(hint))
 }
