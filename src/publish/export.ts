@@ -286,13 +286,11 @@ function statisticsOf(
 ) {
   const found: Pick<ManifestFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
   for (const { name, type } of columns) {
-    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value ?? []
-    const {
-      min,
-      max,
-      null_count: nulls,
-    } = Object.fromEntries(own.map((one): [string, string | undefined] => [one.key, one.value]))
-    if (Number(nulls ?? 0) > 0) found.nulls[name] = Number(nulls)
+    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
+    const [min, max, nulls = 0] = ['min', 'max', 'null_count'].map(
+      (what) => own?.find((entry) => entry.key === what)?.value,
+    )
+    if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
     if (min === undefined || max === undefined) continue
     if (type === 'VARCHAR' && !key.includes(name)) continue
     found.min[name] = min
