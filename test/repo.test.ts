@@ -68,7 +68,7 @@ describe('imports', () => {
     ['@observablehq/', /^src\/report\/charts\.ts$/],
     ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
-    ['pg', /^src\/publish\/postgres\/connection\.ts$/],
+    ['pg', /^src\/publish\/postgres\.ts$/],
     ['pino', /^src\/support\/json-log\.ts$/],
   ])('of %s… are only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>

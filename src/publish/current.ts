@@ -8,15 +8,8 @@ import { z } from 'zod'
 import { atOnce } from '../support/at-once.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
-import type { Logger } from '../support/logger.ts'
-import type { LogVersions } from './delta.ts'
-import {
-  ofThisFormat,
-  readCurrent,
-  readPointer,
-  type Manifest,
-  type NamedObject,
-} from './manifest.ts'
+import { logVersions, syncDeltaLogs, type SyncOptions } from './delta.ts'
+import { ofThisFormat, readCurrent, type Manifest, type NamedObject } from './manifest.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'
@@ -28,17 +21,14 @@ const recordSchema = z.object({
   written_at: z.string(),
   /** SHA-256 by key. */
   files: z.record(z.string(), z.string()),
-  /** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
-  logs: z.record(z.string(), z.object({ version: z.int(), table: z.string() })),
+  logs: logVersions,
 })
 
 type Record = z.infer<typeof recordSchema>
 
-export interface CurrentOptions {
-  readonly store: ObjectStore
+/** With the snapshot that the pointer names. */
+export interface CurrentOptions extends Omit<SyncOptions, 'known'> {
   readonly clock: Clock
-  readonly logger: Logger
-  readonly signal?: AbortSignal
 }
 
 /** The files of a snapshot under stable names, with their originals. */
@@ -68,17 +58,11 @@ export async function readCurrentRecord(store: ObjectStore) {
 }
 
 /**
- * Copies missing files, removes outdated ones, then records the state of `current/` and the Delta logs.
- * @param syncLogs takes what the record says of the logs, returns what they show then
+ * Copies missing files, removes outdated ones, brings the Delta logs up to date, then records the state of both.
  * @param again copies every file, whatever is there
  */
-export async function updateCurrent(
-  options: CurrentOptions,
-  manifest: Manifest,
-  syncLogs: (known: LogVersions) => Promise<LogVersions>,
-  again = false,
-): Promise<void> {
-  const { store, clock } = options
+export async function updateCurrent(options: CurrentOptions, again = false): Promise<void> {
+  const { store, clock, manifest } = options
   const found = await readCurrentRecord(store)
   /** The files copied here: an older record about the same file does not count. */
   const copied = new Map<string, string>()
@@ -87,14 +71,12 @@ export async function updateCurrent(
   let shown = manifest
   // A slow publisher must not leave older files over newer ones.
   for (;;) {
-    const pointed = await readPointer(store)
-    if (pointed === null || pointed.pointer.snapshot_id === shown.snapshot_id) break
-    const now = await readCurrent(store)
-    if (now === null) break
-    shown = ofThisFormat(now.manifest, store.destination)
+    const now = (await readCurrent(store))?.manifest
+    if (now === undefined || now.snapshot_id === shown.snapshot_id) break
+    shown = ofThisFormat(now, store.destination)
     await show(shown)
   }
-  const logs = await syncLogs(found.record?.logs ?? {})
+  const logs = await syncDeltaLogs({ ...options, known: found.record?.logs ?? {} })
   const files = [...currentFiles(manifest)].map(([key, { sha256 }]) => [key, sha256] as const)
   const said = { snapshot_id: manifest.snapshot_id, files: Object.fromEntries(files), logs }
   const { written_at: _, ...before } = found.record ?? { written_at: '' }
@@ -107,7 +89,7 @@ export async function updateCurrent(
 
 /** Copies missing files and removes the rest; returns whether there were any. @param copied here, SHA-256 by key */
 async function bringTo(
-  { store, signal, logger }: CurrentOptions,
+  { store, signal, logger }: SyncOptions,
   manifest: Manifest,
   record: Record | null,
   copied: Map<string, string>,

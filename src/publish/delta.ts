@@ -90,13 +90,12 @@ export function expiredLogFiles(objects: readonly StoredObject[], now: number): 
   const lastCommit = versionsOf(old).commits.at(-1) ?? -1
   const keys = objects.map(({ key }) => key)
   const checkpoint = versionsOf(keys).checkpoints.findLast((version) => version <= lastCommit)
-  const expired = new Set(logFilesBefore(keys, checkpoint ?? 0))
-  return objects.filter(({ key }) => expired.has(key))
+  return objects.filter(({ key }) => isBefore(key, checkpoint ?? 0))
 }
 
-/** The keys of commits and checkpoints of earlier versions, and of the files that other engines keep next to them. */
-export function logFilesBefore(keys: readonly string[], version: number): string[] {
-  return keys.filter((key) => Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version)
+/** Whether it is the commit or checkpoint of an earlier version, or a file that other engines keep next to these. */
+export function isBefore(key: string, version: number): boolean {
+  return Number(/\/(\d{20})\.[^/]*$/.exec(key)?.[1] ?? version) < version
 }
 
 export interface LogState {
@@ -247,7 +246,8 @@ export async function writeCheckpoint(
 }
 
 /** By table: up to which version its Delta log shows which description of it, as {@link hashOf} has it. */
-export type LogVersions = Record<string, { readonly version: number; readonly table: string }>
+export const logVersions = z.record(z.string(), z.object({ version: z.int(), table: z.string() }))
+type LogVersions = z.infer<typeof logVersions>
 
 export interface SyncOptions extends LogSource {
   /** The intended state of the logs: the pointer's snapshot, whose files are in the store. */
@@ -345,7 +345,7 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
     options.signal?.throwIfAborted()
     const { state, checkpoint, keys } = await readStoredLog(options, name)
     if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
-    const old = logFilesBefore(keys, state.version)
+    const old = keys.filter((key) => isBefore(key, state.version))
     const facts = { log: logFolder(name), files: old.length }
     options.logger.info(facts, 'publish.delta_history_removed')
     await options.store.remove(old)

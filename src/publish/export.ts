@@ -50,7 +50,7 @@ export interface ScratchFile {
 export interface ExportOptions {
   readonly warehouse: Warehouse
   /** Tables that Spark or another program made: their files are in the store, possibly several for a partition. */
-  readonly made?: { readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }> }
+  readonly made?: { readonly tables: ReadonlyMap<string, ManifestTable> }
   /** The tables of the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
@@ -95,7 +95,7 @@ export async function exportTables(
     signal?.throwIfAborted()
     const { name } = definition
     const known = before?.tables.find((table) => table.name === name)
-    tables.push(made?.tables.get(name)?.table ?? (await exportTable(work, definition, known)))
+    tables.push(made?.tables.get(name) ?? (await exportTable(work, definition, known)))
     onProgress?.({ phase: 'export', done: tables.length, total: definitions.length, name })
   }
   // A column that a Delta table cannot hold is refused before readers see the snapshot.
@@ -286,13 +286,11 @@ function statisticsOf(
 ) {
   const found: Pick<ManifestFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
   for (const { name, type } of columns) {
-    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value ?? []
-    const {
-      min,
-      max,
-      null_count: nulls,
-    } = Object.fromEntries(own.map((one): [string, string | undefined] => [one.key, one.value]))
-    if (Number(nulls ?? 0) > 0) found.nulls[name] = Number(nulls)
+    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
+    const [min, max, nulls = 0] = ['min', 'max', 'null_count'].map(
+      (what) => own?.find((entry) => entry.key === what)?.value,
+    )
+    if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
     if (min === undefined || max === undefined) continue
     if (type === 'VARCHAR' && !key.includes(name)) continue
     found.min[name] = min

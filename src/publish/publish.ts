@@ -28,7 +28,6 @@ import {
   readCurrent,
   readPointer,
   type Manifest,
-  type ManifestTable,
   type NotKept,
   type SnapshotTotals,
   type CurrentSnapshot,
@@ -42,9 +41,7 @@ export interface PublishChoices extends LossChoices, Pick<ExportOptions, 'compac
 }
 
 export interface PublishOptions extends ExportOptions, PublishChoices {
-  /** Tables that were made elsewhere. */
-  readonly made?: {
-    readonly tables: ReadonlyMap<string, { readonly table: ManifestTable }>
+  readonly made?: NonNullable<ExportOptions['made']> & {
     /** The snapshot that they go on from; another one in its place is not replaced. */
     readonly current: CurrentSnapshot | null
     readonly spark: Manifest['spark']
@@ -132,13 +129,12 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await options.onPublished?.(report)
   }
   // For readers that do not know manifests. Also for an earlier snapshot, whose publisher may have been killed before.
-  const listed = [...sizes.keys()]
-  const syncLogs = (known = {}) => syncDeltaLogs({ ...options, manifest: shown, listed, known })
-  if (options.hasCurrent ?? true) await updateCurrent(options, shown, syncLogs)
+  const toShow = { ...options, manifest: shown, listed: [...sizes.keys()] }
+  if (options.hasCurrent ?? true) await updateCurrent(toShow)
   else {
     // It must not keep showing an old day.
     await removeFolder(store, 'current')
-    await syncLogs()
+    await syncDeltaLogs(toShow)
   }
   return report
 }

@@ -12,7 +12,7 @@ import type { Logger } from '../support/logger.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { CURRENT_FOLDER, updateCurrent, type CurrentOptions } from './current.ts'
-import { expiredLogFiles, forgetLogHistory, type SyncOptions } from './delta.ts'
+import { expiredLogFiles, forgetLogHistory } from './delta.ts'
 import { PublishError } from './errors.ts'
 import {
   POINTER_KEY,
@@ -149,7 +149,7 @@ async function takeInventory(store: ObjectStore) {
  * data first, and keeps other processes from publishing there. It can be repeated if it is stopped at any point.
  */
 export async function dropSnapshots(
-  options: Omit<SyncOptions, 'manifest'> & CurrentOptions,
+  options: Omit<CurrentOptions, 'manifest'>,
   ids: readonly string[],
 ): Promise<void> {
   const { store } = options
@@ -174,7 +174,7 @@ export async function dropSnapshots(
     const manifest = ofThisFormat(current.manifest, store.destination)
     // Copies every file again, because an earlier version of an object may name people.
     const hasCurrent = (await store.list(CURRENT_FOLDER)).length > 0
-    if (hasCurrent) await updateCurrent(options, manifest, () => Promise.resolve({}), true)
+    if (hasCurrent) await updateCurrent({ ...options, manifest }, true)
     await forgetLogHistory({ ...options, manifest })
   }
   // The inputs of Spark are made again when needed.

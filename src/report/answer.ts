@@ -86,20 +86,15 @@ export function roleText(role: string): string {
 }
 
 /** Says why there is no rate, and when the first one will exist. */
-export function noRateYet({
-  observed_since_on: from,
-  is_from_beginning: isFromBeginning,
-  first_rate_on: first,
-  people_seen: seen,
-  month_on: month,
-}: Observed): string {
+export function noRateYet({ is_from_beginning, people_seen, ...observed }: Observed): string {
+  const { month_on: month, observed_since_on: from, first_rate_on: first } = observed
   if (month === null) return 'Nothing was fetched yet.'
-  if (seen < LEAST_PEOPLE)
+  if (people_seen < LEAST_PEOPLE)
     return `No rate: it takes ${LEAST_PEOPLE} people, and fewer were ever seen.`
   // The first of the month after the one of the rate.
   const isToCome =
     from !== null && first !== null && Date.parse(first) - Date.parse(month) > 31 * DAY
   if (!isToCome) return `No rate: it takes ${LEAST_PEOPLE} people on average, and there were fewer.`
-  const since = isFromBeginning === true ? 'first change in' : 'observed since'
+  const since = is_from_beginning === true ? 'first change in' : 'observed since'
   return `No rate yet: ${since} ${monthText(Date.parse(from))}, first rate on ${dayText(Date.parse(first))}.`
 }

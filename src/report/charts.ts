@@ -135,9 +135,7 @@ interface Drawn {
 
 /** A small chart over all months, even if some have no value. */
 function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn): Html {
-  const [first] = months
-  const last = months.at(-1)
-  if (first === undefined || last === undefined) return html``
+  const [from, to] = spanOf(months)
   return svg(says, {
     width: 240,
     height: 112,
@@ -147,7 +145,7 @@ function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn)
     marginBottom: 30,
     x: {
       type: 'utc',
-      domain: [monthOf(first), new Date(monthOf(last).getTime() + 28 * DAY)],
+      domain: [new Date(from), new Date(to + 28 * DAY)],
       label: null,
       ticks: 3,
       tickSize: 0,
@@ -161,11 +159,14 @@ function monthOf({ month_on: on }: TrendMonth): Date {
   return new Date(on)
 }
 
+/** The first and the last month, in milliseconds since 1970. */
+function spanOf(months: readonly TrendMonth[]): [from: number, to: number] {
+  const all = months.map(({ month_on: on }) => Date.parse(on))
+  return [Math.min(...all), Math.max(...all)]
+}
+
 function spanText(months: readonly TrendMonth[]): string {
-  const [first] = months
-  const last = months.at(-1)
-  if (first === undefined || last === undefined) return ''
-  return `${monthText(Date.parse(first.month_on))} to ${monthText(Date.parse(last.month_on))}`
+  return spanOf(months).map(monthText).join(' to ')
 }
 
 const DRAWN_FLOWS = 14

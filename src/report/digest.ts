@@ -12,7 +12,7 @@ import {
   type ListedOrganization,
   type ReportHead,
 } from './read-report.ts'
-import type { Change, Count, OfOrganization } from './rows.ts'
+import type { Burst, Change, Count, OfOrganization, OrganizationChanges } from './rows.ts'
 
 /** The C-level, vice presidents and directors: `is_executive`. */
 const DIRECTORS = 'directors and above'
@@ -35,31 +35,31 @@ export function headDigest(data: ReportHead, more: string) {
   const organizations = data.organizations.slice(0, ORGANIZATIONS)
   const bursts = data.bursts.slice(0, BURSTS)
   const answer = answerOf(data)
-  const said: readonly (readonly [label: string, lines: readonly (Line | string | null)[]])[] = [
-    [QUESTION, answer],
-    ...data.counts.map((one) => [WORDS[one.change], [countsText(one)]] as const),
-    ['transfers', [transfersText(data.counts)]],
-    [DIRECTORS, executives.map(changeLine)],
-    [
-      'most changes',
-      organizations.map(
-        (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} promoted`,
-      ),
-    ],
-    [
-      'bursts',
-      bursts.map(
-        (one) =>
-          `${nameOf(one)}: ${one.people} ${one.change} in ${one.month_start_on.slice(0, 7)}, expected ${one.expected}`,
-      ),
-    ],
-    ['read', [...missingTexts(data), ...unknownTexts(data)]],
-    ['cost', [credits(data.freshness.credits)]],
-    ['more', [more]],
-  ]
-  const parts = said.map(([label, lines]) => ({ label, lines: linesOf(lines) }))
-  const shownParts = parts.filter(({ lines }) => lines.length > 0)
-  return { year: data.year, answer, executives, organizations, bursts, parts: shownParts }
+  const parts = [
+    part(QUESTION, answer),
+    ...data.counts.map((one) => part(WORDS[one.change], [countsText(one)])),
+    part('transfers', [transfersText(data.counts)]),
+    part(DIRECTORS, executives.map(changeLine)),
+    part('most changes', organizations.map(organizationText)),
+    part('bursts', bursts.map(burstText)),
+    part('read', [...missingTexts(data), ...unknownTexts(data)]),
+    part('cost', [credits(data.freshness.credits)]),
+    part('more', [more]),
+  ].filter(({ lines }) => lines.length > 0)
+  return { year: data.year, answer, executives, organizations, bursts, parts }
+}
+
+function part(label: string, texts: readonly (Line | string | null)[]) {
+  return { label, lines: linesOf(texts) }
+}
+
+function organizationText(one: OrganizationChanges): string {
+  return `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} promoted`
+}
+
+function burstText(one: Burst): string {
+  const { people, change, month_start_on: month, expected } = one
+  return `${nameOf(one)}: ${people} ${change} in ${month.slice(0, 7)}, expected ${expected}`
 }
 
 function linesOf(texts: readonly (Line | string | null)[]): Line[] {

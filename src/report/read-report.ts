@@ -39,8 +39,8 @@ export interface ReportData extends ReportHead {
   readonly flowsFrom: number
   readonly weeks: readonly Week[]
   readonly flows: readonly Flow[]
-  /** By organisation and month. */
-  readonly trends: readonly TrendMonth[]
+  /** The months of each organisation; those with most changes first. */
+  readonly trends: readonly (readonly TrendMonth[])[]
 }
 
 /** An organisation as a list names it: by id, or by page URL or slug. */
@@ -77,15 +77,16 @@ export async function readReport(
   const { head, query, trends } = await readParts(warehouse, window, list, MOST.changes)
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
   // Sorted by changes, then by leavers: small organisations without news have no chart.
-  const shown = [...head.organizations, ...head.attrition].flatMap(
-    ({ organization_id: id }) => id ?? [],
-  )
+  const both = [...head.organizations, ...head.attrition]
+  const ids = new Set(both.flatMap(({ organization_id: id }) => id ?? []))
+  const shown = [...ids].slice(0, SMALL_MULTIPLES)
+  const months = await trends(shown)
   return {
     ...head,
     flowsFrom,
     weeks: await query<Week>('weeks', { weeks: WEEKS }),
     flows: await query<Flow>('flows', { rows: MOST.flows, flows_from_at: new Date(flowsFrom) }),
-    trends: await trends([...new Set(shown)].slice(0, SMALL_MULTIPLES)),
+    trends: shown.map((id) => months.get(id) ?? []).filter((own) => own.length > 0),
   }
 }
 
@@ -102,7 +103,7 @@ export async function readByOrganization(warehouse: Warehouse, window: ReportWin
       rows: MOST.changesOfPage,
       by_organization: true,
     })
-    return { changes: byOrganization(changes), trends: byOrganization(await trends(ids)) }
+    return { changes: byOrganization(changes), trends: await trends(ids) }
   }
   return { head, organizations, read }
 }
@@ -110,9 +111,9 @@ export async function readByOrganization(warehouse: Warehouse, window: ReportWin
 function byOrganization<Row extends { readonly organization_id: string }>(rows: readonly Row[]) {
   const found = new Map<string, Row[]>()
   for (const row of rows) {
-    const own = found.get(row.organization_id)
-    if (own === undefined) found.set(row.organization_id, [row])
-    else own.push(row)
+    const own = found.get(row.organization_id) ?? []
+    found.set(row.organization_id, own)
+    own.push(row)
   }
   return found
 }
@@ -162,8 +163,8 @@ async function readParts(warehouse: Warehouse, window: ReportWindow, list: List,
     coverage,
     freshness,
   }
-  const trends = (ids: readonly string[]) =>
-    ofMonth<TrendMonth>('trends', { shown: JSON.stringify(ids) })
+  const trends = async (ids: readonly string[]) =>
+    byOrganization(await ofMonth<TrendMonth>('trends', { shown: JSON.stringify(ids) }))
   return { head, query, trends }
 }
 

@@ -22,6 +22,7 @@ import type {
   Attrition,
   Change,
   ChangeKind,
+  CoverageRow,
   OfOrganization,
   OrganizationChanges,
   TrendMonth,
@@ -101,11 +102,7 @@ export function multiples(groups: readonly (readonly TrendMonth[])[], newest: st
   </div>`
 }
 
-function trendsSection({ trends, organizations, attrition, year }: ReportData): Section {
-  const order = [...organizations, ...attrition].flatMap(({ organization_id: id }) => id ?? [])
-  const groups = [...new Set(order)]
-    .map((id) => trends.filter((one) => one.organization_id === id))
-    .filter((months) => months.length > 0)
+function trendsSection({ trends, year }: ReportData): Section {
   return section(
     'trends',
     'Trends',
@@ -115,9 +112,9 @@ function trendsSection({ trends, organizations, attrition, year }: ReportData): 
       joined and left. Lower chart: the headcount, from 0 on its own scale. It counts the people
       seen and those never seen. The organisation's page gives their number, or an estimate does.
     </p>`,
-    groups.length === 0
+    trends.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
-      : multiples(groups, year.month_on),
+      : multiples(trends, year.month_on),
   )
 }
 
@@ -182,6 +179,11 @@ function weeksSection({ weeks, window }: ReportData): Section {
   )
 }
 
+const ORGANIZATION: Column<Pick<CoverageRow, keyof OfOrganization>> = column(
+  'Organisation',
+  (one) => name(one.organization, one.organization_id ?? '–'),
+)
+
 function folded(table: Html): Html {
   return html`<details>
     <summary>The figures</summary>
@@ -207,7 +209,7 @@ export function changesColumns<Row extends OrganizationChanges>(
 function organizationsSection({ organizations, scope }: ReportData): Section {
   const all = organizations[0]?.organizations ?? 0
   const columns: readonly Column<OrganizationChanges>[] = [
-    column('Organisation', (one) => name(one.organization, one.organization_id)),
+    ORGANIZATION,
     ...changesColumns(organizations),
     figure('Directors+ joined', (one) => one.executives_joined),
     figure('Directors+ left', (one) => one.executives_left),
@@ -263,25 +265,20 @@ function flowsSection({ flows, flowsFrom, window }: ReportData): Section {
 }
 
 function burstsSection({ bursts }: ReportData): Section {
-  const table = () =>
-    dataTable(
-      bursts,
-      [
-        column('Organisation', (one) => name(one.organization, one.organization_id)),
-        column('What', ({ change }) => html`<span class="${change}">Many ${change}</span>`),
-        column('Month', (one) => one.month_start_on.slice(0, 7)),
-        figure('People', (one) => one.people),
-        figure('Expected', (one) => one.expected),
-        figure('Score', (one) => one.score),
-      ],
-      {
-        caption:
-          (bursts[0]?.bursts ?? 0) > bursts.length
-            ? `The largest ${bursts.length} of ${numberText(bursts[0]?.bursts ?? 0)}.`
-            : '',
-        organization: organizationOf,
-      },
-    )
+  const all = bursts[0]?.bursts ?? 0
+  const caption = all > bursts.length ? `The largest ${bursts.length} of ${numberText(all)}.` : ''
+  const table = dataTable(
+    bursts,
+    [
+      ORGANIZATION,
+      column('What', ({ change }) => html`<span class="${change}">Many ${change}</span>`),
+      column('Month', (one) => one.month_start_on.slice(0, 7)),
+      figure('People', (one) => one.people),
+      figure('Expected', (one) => one.expected),
+      figure('Score', (one) => one.score),
+    ],
+    { caption, organization: organizationOf },
+  )
   return section(
     'bursts',
     'Bursts and layoffs',
@@ -292,7 +289,7 @@ function burstsSection({ bursts }: ReportData): Section {
       today, by the dates of the changes. Transfers, duplicate people and teams that moved together
       are left out.
     </p>`,
-    bursts.length === 0 ? html`<p>None.</p>` : table(),
+    bursts.length === 0 ? html`<p>None.</p>` : table,
   )
 }
 
@@ -300,19 +297,18 @@ function coverageSection({ coverage, freshness }: ReportData): Section {
   const [first] = coverage
   const missing = coverage.filter((one) => one.organization_id !== null)
   const all = (first?.organizations ?? 0) - (first?.whole ?? 0)
-  const table = () =>
-    dataTable(
-      missing,
-      [
-        column('Organisation', (one) => name(one.organization, one.organization_id ?? '–')),
-        column(
-          'Fetched up to',
-          (one) => instant(one.covered_to_at),
-          (one) => one.covered_to_at,
-        ),
-      ],
-      { caption: firstOf(missing, all) },
-    )
+  const table = dataTable(
+    missing,
+    [
+      ORGANIZATION,
+      column(
+        'Fetched up to',
+        (one) => instant(one.covered_to_at),
+        (one) => one.covered_to_at,
+      ),
+    ],
+    { caption: firstOf(missing, all) },
+  )
   return section(
     'coverage',
     'Freshness and cost',
@@ -353,7 +349,7 @@ function coverageSection({ coverage, freshness }: ReportData): Section {
     </dl>`,
     missing.length > 0 &&
       html`<h3>Not fetched for the whole period</h3>
-        ${table()}`,
+        ${table}`,
   )
 }
 

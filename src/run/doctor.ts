@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE, openJournal, type Journal } from '../journal/journal.ts'
 import { listedIn } from '../journal/seals.ts'
-import { postgresTables } from '../publish/postgres/load-tables.ts'
+import { postgresTables } from '../publish/postgres.ts'
 import { readCurrent } from '../publish/manifest.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
 import { nextDue } from '../plan/due.ts'

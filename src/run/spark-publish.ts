@@ -19,6 +19,7 @@ import {
   readCurrent,
   type Manifest,
   type ManifestFile,
+  type ManifestTable,
   type CurrentSnapshot,
 } from '../publish/manifest.ts'
 import { publishSnapshot, type PublishOptions, type PublishReport } from '../publish/publish.ts'
@@ -114,14 +115,14 @@ async function placeTables(
 ): Promise<NonNullable<PublishOptions['made']>['tables']> {
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
   const isThere = ({ key, bytes }: ManifestFile) => sizes.get(key) === bytes
-  const tables = new Map<string, ReturnType<typeof sparkTable>>()
+  const tables = new Map<string, ManifestTable>()
   for (const [name, table] of expected) {
     signal?.throwIfAborted()
     const answer = result.tables.find((one) => one.name === name)
     if (answer === undefined) throw new PublishError(`the Spark job did not make ${name}`)
     const made = sparkTable(table, answer.partitions, snapshotId, isThere)
     await Promise.all(made.newFiles.map(({ from, key }) => store.copy(from, key)))
-    tables.set(name, made)
+    tables.set(name, made.table)
   }
   return tables
 }

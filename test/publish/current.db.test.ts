@@ -159,12 +159,17 @@ describe('current/', () => {
       if (name === 'copy') copied.push(dirname(String(from)))
       return Promise.resolve(work())
     })
-    const options = { store: watched, clock: realClock, logger: silentLogger }
-    const manifest = await manifestIn(store)
-    const logs = () => Promise.resolve({})
-    await updateCurrent(options, manifest, logs)
+    const options = {
+      store: watched,
+      clock: realClock,
+      logger: silentLogger,
+      warehouse,
+      scratchFolder: temporaryFolder(),
+      manifest: await manifestIn(store),
+    }
+    await updateCurrent(options)
     expect(copied).toEqual([])
-    await updateCurrent(options, manifest, logs, true)
+    await updateCurrent(options, true)
     expect(copied).toHaveLength(1)
   })
 })

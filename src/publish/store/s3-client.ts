@@ -34,32 +34,17 @@ const HINTS: Readonly<Record<string, string>> = {
   IllegalLocationConstraintException: REGION,
 }
 
-/** A prefix of a bucket. Keys are relative to it. */
-export class S3Connection {
-  readonly client: S3Client
-  readonly bucket: string
-  /** Empty, or ends in a slash. */
-  readonly prefix: string
-  readonly #server: string
+/** A prefix of a bucket, empty or with a slash at its end. Keys are relative to it. */
+export type S3Connection = ReturnType<typeof connectionTo>
 
-  constructor(client: S3Client, { bucket, prefix }: S3Address, server: string) {
-    this.client = client
-    this.bucket = bucket
-    this.prefix = prefix
-    this.#server = server
-  }
-
-  get url(): string {
-    return `s3://${this.bucket}/${this.prefix}`.replace(/\/$/, '')
-  }
-
-  at(key: string): { Bucket: string; Key: string } {
+function connectionTo(client: S3Client, { bucket, prefix }: S3Address, server: string) {
+  const url = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
+  const at = (key: string) => {
     checkKey(key)
-    return { Bucket: this.bucket, Key: this.prefix + key }
+    return { Bucket: bucket, Key: prefix + key }
   }
-
   /** Runs one call. @throws PublishError for whatever fails */
-  async call<T>(action: S3Action, key: string, work: () => Promise<T>): Promise<T> {
+  const call = async <T>(action: S3Action, key: string, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
@@ -73,10 +58,11 @@ export class S3Connection {
       const hint = HINTS[name] ?? (status === undefined ? UNREACHABLE : needed)
       // Not the SDK's error itself: it carries the whole response, and more of the request than a log should hold.
       const cause = new Error(`${code}: ${messageOf(error)}`)
-      const what = `${this.#server} did not ${action} ${this.url}/${key} (${why})`
+      const what = `${server} did not ${action} ${url}/${key} (${why})`
       throw new PublishError(what, { ...(hint !== undefined && { hint }), cause })
     }
   }
+  return { client, bucket, prefix, url, at, call }
 }
 
 /** Connects; nothing is sent yet. @throws PublishError when the region is not known */
@@ -110,7 +96,7 @@ export async function connectBucket(
     }
     client = new S3Client({ ...config, region: 'us-east-1' })
   }
-  return new S3Connection(client, address, endpoint ?? 'S3')
+  return connectionTo(client, address, endpoint ?? 'S3')
 }
 
 export function statusOf(error: unknown): number | undefined {

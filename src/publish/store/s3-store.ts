@@ -41,7 +41,6 @@ import {
 import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-client.ts'
 
 const PART_BYTES = 8 * MIB
-const PARTS_AT_ONCE = 4
 // Repeats requests that the SDK does not: reading the body of an answer, and a write that met another.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
@@ -174,8 +173,6 @@ class S3Store implements ObjectStore {
       client: this.#s3.client,
       params: { ...this.#inputFor(key), ...this.#ofData, Body: body },
       partSize: PART_BYTES,
-      queueSize: PARTS_AT_ONCE,
-      leavePartsOnError: false,
     })
     // Not upload.abort(): that rejects while parts are still under way, and what they leave would be paid for. Without
     // more to read the upload waits for them, is aborted on the server, and only then fails.

@@ -2,24 +2,30 @@
  * Loads tables into PostgreSQL, all in one transaction: readers see the tables before, or all of these, and wait for none. A table
  * goes over as CSV by `copy` into a temporary one; then only rows that differ are deleted and inserted, so views, grants and
  * indexes on it stay. The comment of a table says that it is ours and which content it has: what is the same is not sent again.
+ * The only importer of PostgreSQL's client, which is loaded when a database is opened.
  */
 
-import { isoInstant, type Clock } from '../../support/clock.ts'
-import { ConfigError, LockedError } from '../../support/errors.ts'
-import { sha256Hex } from '../../support/hash.ts'
-import type { PostgresAddress } from '../../support/postgres-address.ts'
+import { createReadStream, readFileSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { Client } from 'pg'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import {
-  commentsOn,
-  definitionOf,
-  writeCsv,
-  type ExportTable,
-} from '../../warehouse/export-tables.ts'
-import { quoteIdentifier } from '../../warehouse/sql-text.ts'
-import type { Warehouse } from '../../warehouse/warehouse.ts'
-import { RefusedError } from '../errors.ts'
-import { sha256OfFile } from '../export.ts'
-import { withScratchFile, type Step } from '../scratch.ts'
-import { withPostgres, type Postgres } from './connection.ts'
+  ConfigError,
+  JobtideError,
+  LockedError,
+  messageOf,
+  onDisk,
+  systemCode,
+} from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
+import type { PostgresAddress } from '../support/postgres-address.ts'
+import { SECOND } from '../support/units.ts'
+import { commentsOn, definitionOf, writeCsv, type ExportTable } from '../warehouse/export-tables.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { PublishError, RefusedError } from './errors.ts'
+import { sha256OfFile } from './export.ts'
+import { withScratchFile, type Step } from './scratch.ts'
 
 export interface LoadOptions {
   readonly warehouse: Warehouse
@@ -36,8 +42,7 @@ export interface LoadOptions {
   readonly onProgress?: (step: Step) => void
 }
 
-/** Of its rows some changed; null where it had this content already, and nothing was sent. */
-type LoadedTable = {
+interface LoadedTable {
   readonly name: string
   readonly rows: number
   /** Rows that were deleted or inserted; null where it had this content already, and nothing was sent. */
@@ -68,6 +73,8 @@ const BEGIN = `begin;
   set local search_path = pg_catalog; set local timezone = 'UTC'; set local datestyle = 'ISO';
   set local client_min_messages = warning; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0; set local lock_timeout = '30s'`
+const CONNECT_WITHIN_MS = 10 * SECOND
+const CHUNK_BYTES = 1_048_576
 const LONGEST_NAME = 63
 // An index takes 2,704 bytes of a row.
 const LONGEST_KEY = 2_000
@@ -85,19 +92,19 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
   if (tooLong !== undefined)
     throw new ConfigError(`PostgreSQL accepts no name over ${LONGEST_NAME} bytes: ${tooLong}`)
   return withPostgres(address, signal, async (database) => {
-    await database.all(BEGIN)
-    const [lock] = await database.all<{ is_free: boolean }>(
-      'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as is_free',
+    await database.query(BEGIN)
+    const { rows: free } = await database.query(
+      'select where pg_try_advisory_xact_lock(hashtextextended($1, 0))',
       [`jobtide ${schema}`],
     )
-    if (lock?.is_free !== true) {
+    if (free.length === 0) {
       throw new LockedError(`${address.shown}: another export loads schema ${schema}`, {
         hint: 'Wait until it has ended, and export again.',
       })
     }
     const schemas = 'select 1 from pg_namespace where nspname = $1'
-    if ((await database.all(schemas, [schema])).length === 0)
-      await database.all(`create schema ${quoteIdentifier(schema)}`)
+    if ((await database.query(schemas, [schema])).rows.length === 0)
+      await database.query(`create schema ${quoteIdentifier(schema)}`)
     const there = new Map((await foundIn(database, schema)).map((found) => [found.name, found]))
     const others = tables.flatMap(({ name }) => there.get(name) ?? []).filter((one) => !isOurs(one))
     if (others.length > 0) {
@@ -119,10 +126,10 @@ export async function loadIntoPostgres(options: LoadOptions): Promise<LoadedTabl
       signal.throwIfAborted()
       loaded.push(await replace(options, database, one))
     }
-    await database.all('commit')
+    await database.query('commit')
     // Deleted rows leave the files of the tables; dashboards get plans for what is there now.
     for (const { name, rowsChanged } of loaded)
-      if ((rowsChanged ?? 0) > 0) await database.all(`vacuum (analyze) ${placeOf(schema, name)}`)
+      if ((rowsChanged ?? 0) > 0) await database.query(`vacuum (analyze) ${placeOf(schema, name)}`)
     onProgress?.({ done: total, total, name: `${tables.length} tables` })
     return loaded
   })
@@ -137,8 +144,8 @@ export async function postgresTables(
   return found.filter(isOurs).map(({ name }) => name)
 }
 
-function foundIn(database: Postgres, schema: string): Promise<Found[]> {
-  return database.all<Found & Record<string, unknown>>(FOUND, [schema])
+async function foundIn(database: Client, schema: string): Promise<Found[]> {
+  return (await database.query<Found>(FOUND, [schema])).rows
 }
 
 function isOurs({ kind, comment }: Found): boolean {
@@ -149,8 +156,8 @@ function isOurs({ kind, comment }: Found): boolean {
 type Staged = Awaited<ReturnType<typeof stage>>
 
 async function stage(
-  { warehouse, keys, scratchFolder }: LoadOptions,
-  database: Postgres,
+  { warehouse, keys, scratchFolder, signal }: LoadOptions,
+  database: Client,
   table: ExportTable,
   found: Found | undefined,
 ) {
@@ -164,10 +171,12 @@ async function stage(
     const content = sha256Hex(JSON.stringify([table, key, await sha256OfFile(path)]))
     const isSame = added?.length === 0 && MARK.exec(found?.comment ?? '')?.[1] === content
     if (!isSame) {
+      const { from } = await import('pg-copy-streams')
       const columns = table.columns.map(definitionOf).join(', ')
-      await database.all(`create temporary table ${temporary} (${columns}) on commit drop`)
-      await database.copyFrom(`copy ${temporary} from stdin (format csv, header)`, path)
-      await database.all(`analyze ${temporary}`)
+      await database.query(`create temporary table ${temporary} (${columns}) on commit drop`)
+      const copy = database.query(from(`copy ${temporary} from stdin (format csv, header)`))
+      await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), copy, { signal })
+      await database.query(`analyze ${temporary}`)
     }
     const isThere = found !== undefined
     return { table, key, rows, content, temporary, isThere, added, isSame }
@@ -194,20 +203,20 @@ function changeOf({ columns, key: hasKey }: Found, table: ExportTable, key: read
 
 async function replace(
   { schema, version, clock }: LoadOptions,
-  database: Postgres,
+  database: Client,
   { table, key, rows, content, temporary, isThere, added, isSame }: Staged,
 ): Promise<LoadedTable> {
   const { name } = table
   if (isSame) return { name, rows, rowsChanged: null }
   const place = placeOf(schema, name)
   if (added === null) {
-    if (isThere) await database.all(`drop table ${place}`)
+    if (isThere) await database.query(`drop table ${place}`)
     const columns = table.columns.map(definitionOf)
     const primary = key.length === 0 ? [] : [`primary key (${listOf(key)})`]
-    await database.all(`create table ${place} (${[...columns, ...primary].join(', ')})`)
+    await database.query(`create table ${place} (${[...columns, ...primary].join(', ')})`)
   } else {
     for (const one of added)
-      await database.all(`alter table ${place} add column ${definitionOf(one)}`)
+      await database.query(`alter table ${place} add column ${definitionOf(one)}`)
   }
   const names: readonly string[] = table.columns.map((one) => one.name)
   const all = (of: string, some = names) =>
@@ -216,16 +225,16 @@ async function replace(
   const withSame = (other: string, condition: string) =>
     key.length === 0 ? '' : ` where not exists (select from ${other} where ${condition})`
   const sameRow = `${isSameKey} and (${all('made')}) is not distinct from (${all('kept')})`
-  const deleted = await database.change(
+  const deleted = await database.query(
     `delete from ${place} as kept${withSame(`${temporary} as made`, sameRow)}`,
   )
-  const inserted = await database.change(
+  const inserted = await database.query(
     `insert into ${place} (${listOf(names)}) select ${all('made')} from ${temporary} as made${withSame(`${place} as kept`, isSameKey)}`,
   )
   const mark = `Exported by Jobtide ${version} at ${isoInstant(clock.now())}, content ${content}.`
   const comment = table.comment === null ? mark : `${table.comment}\n\n${mark}`
-  await database.all(commentsOn(place, { ...table, comment }))
-  return { name, rows, rowsChanged: deleted + inserted }
+  await database.query(commentsOn(place, { ...table, comment }))
+  return { name, rows, rowsChanged: (deleted.rowCount ?? 0) + (inserted.rowCount ?? 0) }
 }
 
 function placeOf(schema: string, name: string): string {
@@ -234,4 +243,96 @@ function placeOf(schema: string, name: string): string {
 
 function listOf(names: readonly string[]): string {
   return names.map(quoteIdentifier).join(', ')
+}
+
+/**
+ * Connects for `work`; what is not committed by its end is undone, also where this process dies.
+ * @param signal its reason is thrown where `work` fails after it
+ * @throws PublishError, or LockedError, that says what the server or the way to it refused
+ */
+async function withPostgres<T>(
+  address: PostgresAddress,
+  signal: AbortSignal,
+  work: (database: Client) => Promise<T>,
+): Promise<T> {
+  const { Client: PostgresClient } = (await import('pg')).default
+  const database = new PostgresClient({
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    ...(address.password === null ? {} : { password: address.password.reveal() }),
+    ssl: tlsOf(address),
+    application_name: 'jobtide',
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    keepAlive: true,
+  })
+  // A connection that breaks between two statements fails the next one.
+  database.on('error', () => undefined)
+  try {
+    await database.connect()
+    return await work(database)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw asPostgresError(error, address)
+  } finally {
+    await database.end().catch(() => undefined)
+  }
+}
+
+function tlsOf({ tls, host: servername, rootCertificate: file }: PostgresAddress) {
+  if (tls === 'disable') return false
+  const ca = file === null ? {} : { ca: onDisk(file, () => readFileSync(file, 'utf8')) }
+  return { rejectUnauthorized: tls === 'verify-full', servername, ...ca }
+}
+
+const GRANTS =
+  'The user needs `create` on the database or on the schema, `temporary` on the database, and must own the tables that it loads.'
+const UNCHANGED = 'Readers still see the tables as they were.'
+const LATER = `Free what is named there, or wait, and export again. ${UNCHANGED}`
+// The operator's remedy for a class of SQLSTATE, or for one of it; the longest match counts.
+const HINTS: Readonly<Record<string, string>> = {
+  '28': 'Set PGUSER and PGPASSWORD, or PGPASSFILE, to a login that the server accepts. pg_hba.conf decides who may connect from where.',
+  '3D': 'Create it (`createdb`), or name another one in the address.',
+  '42501': GRANTS,
+  '25006': 'It is a standby, or set to read only: name the primary.',
+  '53': LATER,
+  '57': LATER,
+  '2BP01':
+    'Its columns have changed. Drop the objects named there, export, and create them again. Nothing was changed.',
+  '55P03': 'A long statement reads or changes it: end that, and export again.',
+  '23505': 'Two rows have the key of one table: report it as a defect, with the name of the table.',
+}
+const TLS_TROUBLE = /certificate|self.signed|SSL|TLS|altname/i
+const TLS_HINT =
+  'Name the certificate of its authority with ?sslrootcert=FILE. ?sslmode=require encrypts without verifying the server, ?sslmode=disable does not encrypt.'
+const NO_PASSWORD = /client password must be a/
+
+/** Names the database; messages of a server or system contain no password. */
+function asPostgresError(error: unknown, { shown, user }: PostgresAddress): unknown {
+  if (error instanceof JobtideError || !(error instanceof Error)) return error
+  const code = systemCode(error) ?? ''
+  const detail = 'detail' in error && typeof error.detail === 'string' ? error.detail : ''
+  const message = `${shown}: ${messageOf(error)}`
+  const context = { database: shown, ...(code === '' ? {} : { code }) }
+  const details = (hint: string) => ({ hint, context, cause: error })
+  if (NO_PASSWORD.test(messageOf(error))) {
+    const hint = 'Set PGPASSWORD, or PGPASSFILE to a file with mode 0600 that holds it.'
+    const what = `${shown}: it requires a password for ${user}, but none is set`
+    return new PublishError(what, { hint, context })
+  }
+  // An SQLSTATE has five characters; systems name errors by words.
+  if (/^[0-9A-Z]{5}$/.test(code)) {
+    const hint = HINTS[code] ?? HINTS[code.slice(0, 2)] ?? UNCHANGED
+    if (code === '55P03') return new LockedError(message, details(hint))
+    if (code === '2BP01')
+      return new RefusedError(`${message}: ${detail.replaceAll('\n', '; ')}`, details(hint))
+    const where = detail === '' ? '' : `: ${detail.split('\n', 1)[0]}`
+    return new PublishError(`${message}${where}`, details(hint))
+  }
+  if (TLS_TROUBLE.test(`${code} ${messageOf(error)}`))
+    return new PublishError(message, details(TLS_HINT))
+  if (code === '' && !/terminated|timeout|ended/i.test(messageOf(error))) return error
+  const hint = `Start it, or fix its address (PGHOST, PGPORT) and the way to it. ${UNCHANGED}`
+  return new PublishError(`${shown} cannot be reached: ${messageOf(error) || code}`, details(hint))
 }
