@@ -9,7 +9,13 @@ import { atOnce } from '../support/at-once.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import { logVersions, syncDeltaLogs, type SyncOptions } from './delta.ts'
-import { ofThisFormat, readCurrent, type Manifest, type NamedObject } from './manifest.ts'
+import {
+  ofThisFormat,
+  readCurrent,
+  readPointer,
+  type Manifest,
+  type NamedObject,
+} from './manifest.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 export const CURRENT_FOLDER = 'current/'
@@ -71,9 +77,11 @@ export async function updateCurrent(options: CurrentOptions, again = false): Pro
   let shown = manifest
   // A slow publisher must not leave older files over newer ones.
   for (;;) {
-    const now = (await readCurrent(store))?.manifest
-    if (now === undefined || now.snapshot_id === shown.snapshot_id) break
-    shown = ofThisFormat(now, store.destination)
+    const pointed = await readPointer(store)
+    if (pointed === null || pointed.pointer.snapshot_id === shown.snapshot_id) break
+    const now = await readCurrent(store)
+    if (now === null) break
+    shown = ofThisFormat(now.manifest, store.destination)
     await show(shown)
   }
   const logs = await syncDeltaLogs({ ...options, known: found.record?.logs ?? {} })
