@@ -127,6 +127,8 @@ function ofJobs(before: ReadTitle, after: ReadTitle): ComparedTitles {
   const isRise = isDeputyOf(before.inOrder, after.inOrder)
   if (isRise || isDeputyOf(after.inOrder, before.inOrder))
     return labelOf(isRise ? 1 : -1, 'deputy_of_same_title', 0.93)
+  const wider = stepOfExtent(before, after)
+  if (wider !== null) return wider
   const from = before.understood.rank
   const to = after.understood.rank
   const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
@@ -277,10 +279,20 @@ function fallOfWordsOnly(before: ReadTitle, after: ReadTitle): ComparedTitles | 
     before.job.grade > 0 &&
     after.understood.level === 'mid' &&
     after.job.grade === 0
+  const isAssociate = isAssociateOfShop(after) && before.understood.level === 'mid'
   const isOfTwoLadders =
     before.understood.level === 'vp' && coreOf(after.job)?.endsWith('executive director') === true
-  if (!isGradeLeftOut && !isOfTwoLadders && !isOtherDirectorate(before, after)) return null
+  const isUnclear = isGradeLeftOut || isAssociate || isOfTwoLadders
+  if (!isUnclear && !isOtherDirectorate(before, after)) return null
   return verdict('lateral', 'no_clear_fall', 0.6)
+}
+
+const OF_SHOPS = new Set(['sales', 'operations', 'supply_chain', 'customer_success'])
+
+/** "Warehouse Associate", "Sales Associate": in shops and stores all are called so; "Research Associate" is a grade. */
+function isAssociateOfShop({ understood, inOrder }: ReadTitle): boolean {
+  const isGrade = understood.level === 'entry' && inOrder.at(-1) === 'associate'
+  return isGrade && OF_SHOPS.has(understood.function)
 }
 
 function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles {
@@ -380,6 +392,25 @@ function isOfRegion({ places }: ReadTitle): boolean {
 
 function isOfWhole({ places, inOrder }: ReadTitle): boolean {
   return places.length === 0 && !inOrder.includes('regional')
+}
+
+// From the smallest.
+const EXTENTS = [roles.of_an_area, roles.of_a_region, roles.of_a_nation, roles.of_the_world]
+
+/** How large a part of the world a title names; null where it names none, or two. */
+function extentOf({ english }: ReadTitle): number | null {
+  const named = EXTENTS.filter((words) => english.some((word) => words.has(word)))
+  const [only] = named
+  return only === undefined || named.length > 1 ? null : EXTENTS.indexOf(only)
+}
+
+/** "Regional Sales Manager" → "National Sales Manager": the same job for more of the world. */
+function stepOfExtent(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const [from, to] = [extentOf(before), extentOf(after)]
+  if (from === null || to === null || from === to) return null
+  const isOneLevel = before.understood.level === after.understood.level
+  const isOnePost = isOneLevel && before.job.deputy === after.job.deputy
+  return isOnePost && isSameJob(before, after) ? labelOf(to - from, 'wider_extent', 0.85) : null
 }
 
 /** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level do not count between two fields. */
