@@ -56,8 +56,9 @@ function hasGrade(name: string, own: Parts): boolean {
   )
 }
 
-/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", but not "CEO & Vice Chairman". */
+/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", "CEO (designate)", but not "CEO & Vice Chairman". */
 function isDeputy(office: string, { parts }: EnglishTitle): boolean {
+  if (parts.some(([only, ...others]) => only === 'deputy' && others.length === 0)) return true
   const words = office.split(' ')
   return parts.some((part) =>
     part.some((word, at) => {

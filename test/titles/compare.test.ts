@@ -41,6 +41,17 @@ describe('compareTitles', () => {
     ['Receptionist', 'Sales Associate', 'lateral', 'no_clear_fall'],
     ['Store Manager', 'Sales Associate', 'demotion', 'level'],
     ['Research Scientist', 'Research Associate', 'demotion', 'level'],
+    // Chosen for a post that another still holds
+    ['CEO Designate', 'CEO', 'promotion', 'deputy_of_same_job'],
+    [
+      'Chief Executive Officer (designate)',
+      'Chief Executive Officer',
+      'promotion',
+      'deputy_of_same_job',
+    ],
+    ['Designierter Geschäftsführer', 'Geschäftsführer', 'promotion', 'step_inside_level'],
+    ['COO', 'CEO Designate', 'promotion', 'step_inside_level'],
+    ['CFO', 'CFO Designate', 'demotion', 'deputy_of_same_job'],
     // Partners of a firm
     ['Junior Partner', 'Partner', 'promotion', 'step_inside_level'],
     ['Partner', 'Equity Partner', 'promotion', 'step_inside_level'],

@@ -46,7 +46,7 @@ describe('a role alongside a main job', () => {
 
   it('reads 21 titles of 12 languages as jobs held alongside another one', () => {
     const some =
-      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師; Captain (Reserve); Major, Army National Guard; Hauptmann der Reserve; Officier de réserve'
+      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Footballer (on loan); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師; Captain (Reserve); Major, Army National Guard; Hauptmann der Reserve; Officier de réserve'
     expect(wrong(some, 'isHeldBeside', true)).toEqual([])
     const none =
       'Visiting Assistant Professor; Parts Manager; Department Timekeeper; Chargé de clientèle; Guest Services Manager; Engineer; Captain; Reserves Manager; Security Guard; 常勤講師'
