@@ -249,6 +249,7 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
   if (step < CLEAR_STEP) {
     return (
       stepOfLadder(before, after) ??
+      seniorOfSameJob(before, after, isSame) ??
       stepOfDeputy(before, after, isSame) ??
       stepOfRegion(before, after, isSame) ??
       atOneLevel(before, after, isSame)
@@ -422,6 +423,18 @@ function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
   return areDirectors && !isGraded && from !== undefined && to !== undefined && from !== to
 }
 
+/** "Care Assistant" → "Senior Care Assistant": one rank where the level is that of all assistants. */
+function seniorOfSameJob(
+  before: ReadTitle,
+  after: ReadTitle,
+  isSame: boolean,
+): ComparedTitles | null {
+  const rise = Number(after.english.includes('senior')) - Number(before.english.includes('senior'))
+  const areEntry = before.understood.level === 'entry' && after.understood.level === 'entry'
+  const isOneJob = isSame && areEntry && isEqual(before.job.words, after.job.words)
+  return isOneJob && rise !== 0 ? labelOf(rise, 'grade_of_same_job', 0.85) : null
+}
+
 /** "Deputy Manager" → "Manager", "Interim Head of X" → "Head of X": a step where both have one rank. */
 function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles | null {
   const isOnePost = before.job.leads || isEqual(before.job.words, after.job.words)
@@ -430,7 +443,7 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   if (lift !== 0) return labelOf(lift, 'deputy_of_same_job', 0.8)
   const isActing = after.understood.isInterim
   if (before.job.deputy >= 0 || isActing === before.understood.isInterim) return null
-  // "Deputy Headteacher" → "Acting Headteacher" rises; the way back is the end of an interim post.
+  // "Deputy Warden" → "Acting Warden" rises; the way back is the end of an interim post.
   return isActing
     ? verdict('promotion', 'deputy_of_same_job', 0.8)
     : verdict('lateral', 'end_of_acting', 0.8)

@@ -64,6 +64,10 @@ describe('a title that was reported as misread', () => {
     ['Oberkommissar', 'mid', false, 'other'],
     ['Adm. dir.', 'cxo', true, 'general_management'],
     ['Pen Tester', 'mid', false, 'it'],
+    // A field of work and an employer.
+    ['Product @ Northwind', 'mid', false, 'product'],
+    ['Sales @ Contoso | ex-Oracle', 'mid', false, 'sales'],
+    ['Student @ MIT', 'unknown', null, 'other'],
     ['Partner Success Manager', 'mid', false, 'customer_success'],
     // One post whose words share an end.
     ['Assistent der Vertriebs- und Marketingleitung', 'entry', false, 'sales'],
