@@ -127,6 +127,8 @@ function ofJobs(before: ReadTitle, after: ReadTitle): ComparedTitles {
   const isRise = isDeputyOf(before.inOrder, after.inOrder)
   if (isRise || isDeputyOf(after.inOrder, before.inOrder))
     return labelOf(isRise ? 1 : -1, 'deputy_of_same_title', 0.93)
+  const wider = stepOfExtent(before, after)
+  if (wider !== null) return wider
   const from = before.understood.rank
   const to = after.understood.rank
   const known = byLadder(before, after, from === null || to === null ? 0 : to - from)
@@ -247,6 +249,7 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
   if (step < CLEAR_STEP) {
     return (
       stepOfLadder(before, after) ??
+      seniorOfSameJob(before, after, isSame) ??
       stepOfDeputy(before, after, isSame) ??
       stepOfRegion(before, after, isSame) ??
       atOneLevel(before, after, isSame)
@@ -277,10 +280,20 @@ function fallOfWordsOnly(before: ReadTitle, after: ReadTitle): ComparedTitles | 
     before.job.grade > 0 &&
     after.understood.level === 'mid' &&
     after.job.grade === 0
+  const isAssociate = isAssociateOfShop(after) && before.understood.level === 'mid'
   const isOfTwoLadders =
     before.understood.level === 'vp' && coreOf(after.job)?.endsWith('executive director') === true
-  if (!isGradeLeftOut && !isOfTwoLadders && !isOtherDirectorate(before, after)) return null
+  const isUnclear = isGradeLeftOut || isAssociate || isOfTwoLadders
+  if (!isUnclear && !isOtherDirectorate(before, after)) return null
   return verdict('lateral', 'no_clear_fall', 0.6)
+}
+
+const OF_SHOPS = new Set(['sales', 'operations', 'supply_chain', 'customer_success'])
+
+/** "Warehouse Associate", "Sales Associate": in shops and stores all are called so; "Research Associate" is a grade. */
+function isAssociateOfShop({ understood, inOrder }: ReadTitle): boolean {
+  const isGrade = understood.level === 'entry' && inOrder.at(-1) === 'associate'
+  return isGrade && OF_SHOPS.has(understood.function)
 }
 
 function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles {
@@ -382,6 +395,25 @@ function isOfWhole({ places, inOrder }: ReadTitle): boolean {
   return places.length === 0 && !inOrder.includes('regional')
 }
 
+// From the smallest.
+const EXTENTS = [roles.of_an_area, roles.of_a_region, roles.of_a_nation, roles.of_the_world]
+
+/** How large a part of the world a title names; null where it names none, or two. */
+function extentOf({ english }: ReadTitle): number | null {
+  const named = EXTENTS.filter((words) => english.some((word) => words.has(word)))
+  const [only] = named
+  return only === undefined || named.length > 1 ? null : EXTENTS.indexOf(only)
+}
+
+/** "Regional Sales Manager" → "National Sales Manager": the same job for more of the world. */
+function stepOfExtent(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const [from, to] = [extentOf(before), extentOf(after)]
+  if (from === null || to === null || from === to) return null
+  const isOneLevel = before.understood.level === after.understood.level
+  const isOnePost = isOneLevel && before.job.deputy === after.job.deputy
+  return isOnePost && isSameJob(before, after) ? labelOf(to - from, 'wider_extent', 0.85) : null
+}
+
 /** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level do not count between two fields. */
 function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
   const areDirectors = [before, after].every(({ understood }) => understood.level === 'director')
@@ -389,6 +421,18 @@ function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
   const to = after.function?.function
   const isGraded = before.job.grade !== 0 || after.job.grade !== 0
   return areDirectors && !isGraded && from !== undefined && to !== undefined && from !== to
+}
+
+/** "Care Assistant" → "Senior Care Assistant": one rank where the level is that of all assistants. */
+function seniorOfSameJob(
+  before: ReadTitle,
+  after: ReadTitle,
+  isSame: boolean,
+): ComparedTitles | null {
+  const rise = Number(after.english.includes('senior')) - Number(before.english.includes('senior'))
+  const areEntry = before.understood.level === 'entry' && after.understood.level === 'entry'
+  const isOneJob = isSame && areEntry && isEqual(before.job.words, after.job.words)
+  return isOneJob && rise !== 0 ? labelOf(rise, 'grade_of_same_job', 0.85) : null
 }
 
 /** "Deputy Manager" → "Manager", "Interim Head of X" → "Head of X": a step where both have one rank. */
@@ -399,7 +443,7 @@ function stepOfDeputy(before: ReadTitle, after: ReadTitle, isSame: boolean): Com
   if (lift !== 0) return labelOf(lift, 'deputy_of_same_job', 0.8)
   const isActing = after.understood.isInterim
   if (before.job.deputy >= 0 || isActing === before.understood.isInterim) return null
-  // "Deputy Headteacher" → "Acting Headteacher" rises; the way back is the end of an interim post.
+  // "Deputy Warden" → "Acting Warden" rises; the way back is the end of an interim post.
   return isActing
     ? verdict('promotion', 'deputy_of_same_job', 0.8)
     : verdict('lateral', 'end_of_acting', 0.8)

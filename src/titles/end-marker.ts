@@ -170,6 +170,7 @@ const mayEnd = remembered((word) => segmented(word).some((one) => begins.has(one
 const GERMAN_LETTERS = /(?<![\p{L}.])(?:a\.\s?D|i\.\s?R|f\.\s?d)\.(?!\p{L})/u
 // "ex-Google Engineer @ Acme" has a job.
 const WHERE = /@|\bat\b/i
+const IS_AT = /^[^@|,]*@/
 
 /** A job that is over, or a title that says that there is none, whatever job it names: "Teacher, unemployed". */
 type End = 'over' | 'none'
@@ -196,6 +197,8 @@ export function endOf(
   const present = presentParts(stillOwn)
   const isPast = stillOwn.length < own.length || isAllPast(stillOwn, present)
   if ((!isMarked && !isPast) || namesJob(present)) return null
+  // "Sales @ Acme | ex-Oracle" has a job.
+  if (IS_AT.test(title) && present[0]?.join(' ') === words[0]?.join(' ')) return null
   return isMarked ? 'none' : 'over'
 }
 

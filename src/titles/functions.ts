@@ -25,6 +25,7 @@ const madeRoles = kept('roles', () => {
       ...each(phraseList, 'units', 'leading', 'levels', 'fillers', 'places', 'technologies'),
       ...each(joined, 'jobs_with_field_apart', 'general', 'software', 'deputies', 'stand_in_jobs'),
       regions: joined,
+      ...each(joined, 'of_an_area', 'of_a_region', 'of_a_nation', 'of_the_world'),
       steps_of_trades: z.array(wordList),
       grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
     }),

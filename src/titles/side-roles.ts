@@ -217,10 +217,10 @@ function isVolunteer(words: Words, at: number): boolean {
   return !words.some((word) => sets.volunteering_is_the_field.has(word))
 }
 
-/** "Web Developer (Volunteer)", "Coach - ehrenamtlich". */
+/** "Web Developer (Volunteer)", "Coach - ehrenamtlich", "Treasurer (Volunteer), Food Bank". */
 function isUnpaid(written: string): boolean {
-  const [, last] = /(?:[([]|\s[-–—]\s)([^()[\]–—-]+)[)\]]?\s*$/u.exec(written) ?? []
-  return last !== undefined && sets.unpaid.has(foldLetters(last).trim())
+  const remarks = written.matchAll(/(?:[([]|\s[-–—]\s)([^()[\]–—,-]+)[)\]]?\s*(?:,|$)/gu)
+  return [...remarks].some(([, words = '']) => sets.unpaid.has(foldLetters(words).trim()))
 }
 
 function servesState(written: string): boolean {

@@ -56,8 +56,9 @@ function hasGrade(name: string, own: Parts): boolean {
   )
 }
 
-/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", but not "CEO & Vice Chairman". */
+/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", "CEO (designate)", but not "CEO & Vice Chairman". */
 function isDeputy(office: string, { parts }: EnglishTitle): boolean {
+  if (parts.some(([only, ...others]) => only === 'deputy' && others.length === 0)) return true
   const words = office.split(' ')
   return parts.some((part) =>
     part.some((word, at) => {
@@ -184,7 +185,9 @@ function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | 
   const level = readInEnglish.has(english.language)
     ? readLevel(toEnglish(own, keepsNativeLevel).parts)
     : levelOfEither(own, english.parts)
-  if (level === null && isField(english)) return { ...standingOf('mid'), rule: 'field' }
+  if (level === null && isField(english, IS_AT.test(title))) {
+    return { ...standingOf('mid'), rule: 'field' }
+  }
   return level?.level === 'cxo' && isAmbiguous(title)
     ? { ...level, rule: 'ambiguous_abbreviation' }
     : level
@@ -196,8 +199,14 @@ function levelOfEither(own: Parts, english: Parts): ReadLevel | null {
   return level === null || level.rule === 'field' ? (readLevel(english) ?? level) : level
 }
 
-/** "Product Development", "Legal Services": a field of work, but no person. */
-function isField({ parts: [first = []] }: EnglishTitle): boolean {
+// "Product @ Acme"
+const IS_AT = /^[^@|,]*@/
+
+/**
+ * "Product Development", "Legal Services": a field of work, but no person.
+ * @param isAt whether the title says where; without that, one word is too little
+ */
+function isField({ parts: [first = []] }: EnglishTitle, isAt: boolean): boolean {
   const named = functionWords.scan(first).map(({ value, at }) => ({
     strength: value?.strength,
     isWord: value === null && !NO_WORDS.has(kinds.find(first, at) ?? 'unit'),
@@ -205,7 +214,9 @@ function isField({ parts: [first = []] }: EnglishTitle): boolean {
   const isOther = named.some(
     ({ strength, isWord }) => isWord || strength === 'default' || strength === 'job',
   )
-  return first.length > 1 && !isOther && named.some(({ strength }) => strength === 'field')
+  return (
+    (isAt || first.length > 1) && !isOther && named.some(({ strength }) => strength === 'field')
+  )
 }
 
 const NO_WORDS: ReadonlySet<Kind> = new Set(['filler', 'place', 'technology', 'level'])

@@ -354,12 +354,16 @@ function withoutFeminineDoublets(text: string): string {
   }, first)
 }
 
+// "取締役CFO", "执行董事兼CEO"
+const CHIEF_BEHIND =
+  /([\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}])(c[a-z]{1,3}o)(?![\p{L}\p{N}])/gu
 const HAS_AND = /[/+&]/
 const AND = /[/+]|(?<![\p{L}\p{N}])&|&(?![\p{L}\p{N}])|(?<=\p{L}{3})&|&(?=\p{L}{3})/gu
 
 function wordsOf(part: string, isOfPost: boolean): string[] {
   const [own = ''] = part.split('@')
   const words = (HAS_AND.test(own) ? own.replace(AND, ' and ') : own)
+    .replace(CHIEF_BEHIND, '$1 $2')
     .split(WORD_BORDER)
     .filter((word) => word !== '' && word !== '&')
   while (words[0] === 'and') words.shift()

@@ -13,6 +13,8 @@ describe('the office of a title at the top', () => {
     ['Directeur général adjoint', 'deputy chief executive officer'],
     ['Directrice générale déléguée', 'deputy chief executive officer'],
     ['Director General Adjunto', 'deputy chief executive officer'],
+    ['CEO Designate', 'deputy chief executive officer'],
+    ['Chief Executive Officer (designate)', 'deputy chief executive officer'],
     ['CEO, EMEA', 'chief executive officer emea'],
     ['Regional CEO', 'regional chief executive officer'],
     ['EVP and CFO', 'chief financial officer'],

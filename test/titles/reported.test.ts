@@ -48,6 +48,27 @@ describe('a title that was reported as misread', () => {
     // A field of work, but no person.
     ['Product Development', 'mid', false, 'product'],
     ['Legal Services', 'mid', false, 'legal'],
+    // Offices in Latin letters behind others.
+    ['取締役CFO', 'cxo', true, 'finance'],
+    ['執行役員CTO', 'cxo', true, 'engineering'],
+    ['代表取締役CEO', 'cxo', true, 'general_management'],
+    ['支店長', 'manager', true, 'operations'],
+    ['车间主任', 'manager', true, 'operations'],
+    ['住院医师', 'entry', false, 'healthcare'],
+    ['Lekarz rezydent', 'entry', false, 'healthcare'],
+    ['Interne en médecine', 'entry', false, 'healthcare'],
+    ['Medico primario', 'director', true, 'healthcare'],
+    ['Insegnante di scuola primaria', 'mid', false, 'education'],
+    ['Wspólnik', 'cxo', true, 'general_management'],
+    ['Aplikant radcowski', 'entry', false, 'legal'],
+    ['Oberkommissar', 'mid', false, 'other'],
+    ['Adm. dir.', 'cxo', true, 'general_management'],
+    ['Pen Tester', 'mid', false, 'it'],
+    // A field of work and an employer.
+    ['Product @ Northwind', 'mid', false, 'product'],
+    ['Sales @ Contoso | ex-Oracle', 'mid', false, 'sales'],
+    ['Student @ MIT', 'unknown', null, 'other'],
+    ['Partner Success Manager', 'mid', false, 'customer_success'],
     // One post whose words share an end.
     ['Assistent der Vertriebs- und Marketingleitung', 'entry', false, 'sales'],
     // Words behind an English job say where it is done.

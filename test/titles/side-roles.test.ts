@@ -18,6 +18,7 @@ describe('a role alongside a main job', () => {
     'דירקטורית חיצונית; عضو مجلس الإدارة; स्वतंत्र निदेशक; Komisaris Independen; Thành viên Hội đồng quản trị; กรรมการอิสระ; 社外取締役; 社外監査役; 監査役; 顧問; 사외이사; 감사; 独立董事; 监事',
     'Works Council Member; Mitglied des Aufsichtsrats (Arbeitnehmervertreter); Chair of the Works Council; Betriebsrat; Freigestellter Betriebsrat; Betriebsratsvorsitzender; Staff Council Member; Shop Steward; Union Representative; Délégué syndical; Membre du CSE; Delegado sindical; Lid Ondernemingsraad',
     'Honorary Chairman; Ehrenvorsitzender; Ehrenvorsitzende; Ehrenpräsidentin; Ehrenbürger; Président d’honneur; Presidente onorario; Presidenta de honor; Erevoorzitter',
+    'Consigliere di amministrazione indipendente; Treasurer (Volunteer), Food Bank; Coach (volunteer), Berlin',
     'Web Developer (Volunteer); Web Developer - Volunteer; Youth Football Coach (volunteer); Webentwickler (ehrenamtlich); Développeur web (bénévole); Mentor (pro bono)',
   ])('is %s', (titles) => {
     expect(wrong(titles, 'isSideRole', true)).toEqual([])
@@ -27,6 +28,7 @@ describe('a role alongside a main job', () => {
     'Technical Advisor; Senior Advisor; Special Advisor to the Minister; Advisor to the Minister of Finance; Advisor, Public Affairs; Policy Advisor; Financial Advisor; Tax Advisor; Travel Advisor; Asesor; Conseiller clientèle; Steuerberater; Adviseur; 技術顧問',
     'Clerk; Patron; Community Organizer; Sales Advisor; Board Operator; Board Certified Physician; Board Secretary; Vice President, Board Relations; Board Support Specialist; Governor of the State; Governor of the Bank of England; Deputy Governor, Central Bank; Speaker of the House; Member of the European Parliament; City Council Member; Council Tax Officer; Works Council Lawyer; Union Organizer; Works Manager',
     'Investor Relations Manager; Investment Manager; Open Source Contributor; Volunteer Coordinator; Volunteer Program Manager; Manager (Volunteer Services); Trustee in Bankruptcy; Trustee Services Manager; Corporate Treasurer; Mentor Teacher; Vocal Coach; Panel Beater; General Partner; Chair, Department of Physics; Member of Technical Staff; Executive Chairman',
+    'Treasurer (Finance), Food Bank; Developer (remote), Volunteer Services',
     'CTO and Board Member; Engineer & Board Member; Partner and Supervisory Board Member; Professor and Advisory Board Member; HR Manager & Works Council Member; Lawyer and Trustee; CFO e Consigliere di amministrazione; Ingenieur und Betriebsratsmitglied; Directeur financier et administrateur indépendant',
     'Founder, CEO & Board Member; CTO @ Lumen | Advisor; Managing Director & Board Member; Member of the Executive Board; Member of the Management Board; Vorstandsmitglied; Vorsitzender des Verwaltungsrats und CEO; Membre de la direction; Consejero delegado; Lid van de raad van bestuur; Commissaris van politie; 取締役; 常務取締役; 상무이사',
   ])('is none of %s', (titles) => {
@@ -44,7 +46,7 @@ describe('a role alongside a main job', () => {
 
   it('reads 21 titles of 12 languages as jobs held alongside another one', () => {
     const some =
-      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師; Captain (Reserve); Major, Army National Guard; Hauptmann der Reserve; Officier de réserve'
+      'Barista (part-time); Adjunct Professor; Visiting Fellow; Policy Adviser (secondment); Footballer (on loan); Freelance Designer; Lehrbeauftragte; Verkäufer Teilzeit; Verkäuferin (Teilzeitkraft); Professeure invitée; Vendeuse à mi-temps; Profesora visitante; Docente a contratto; Verkoper (deeltijd); Gästprofessor; Sprzedawca na pół etatu; Продавец, неполный рабочий день; 非常勤講師; Captain (Reserve); Major, Army National Guard; Hauptmann der Reserve; Officier de réserve'
     expect(wrong(some, 'isHeldBeside', true)).toEqual([])
     const none =
       'Visiting Assistant Professor; Parts Manager; Department Timekeeper; Chargé de clientèle; Guest Services Manager; Engineer; Captain; Reserves Manager; Security Guard; 常勤講師'

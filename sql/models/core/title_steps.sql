@@ -4,7 +4,8 @@
 -- incremental_by: profile_id
 -- note: A step is a title_change event, or a joined event of a person who was already there (see ambiguous_events) that names
 -- note: another title than the one before: that of the leaving of an internal move, else the last one known. Successive steps
--- note: to the same title at most 62 days apart repeat one step: the one detected last counts.
+-- note: to the same title at most 62 days apart repeat one step: the one detected last counts. So does a change that was detected
+-- note: later and leads from the same title to another on the same day: it corrects the title.
 -- note: A title taken back within 60 days was a slip or a correction: both steps are flips. In a longer back-and-forth, steps
 -- note: pair off as flips from the first on, so that the last step of three still counts. The time with a title continues
 -- note: through flips that lead back to it.
@@ -234,7 +235,12 @@ compared as (
         lag(title) over sequence as title_of_step_before,
         lag(changed_at) over sequence as step_before_at,
         coalesce(
-            lag(title) over sequence = title and days_between(lag(changed_at) over sequence, changed_at) <= 62,
+            (lag(title) over sequence = title and days_between(lag(changed_at) over sequence, changed_at) <= 62)
+            or (
+                lag(previous_title) over sequence = previous_title
+                and lag(changed_at) over sequence = changed_at
+                and lag(detected_at) over sequence < detected_at
+            ),
             false
         ) as is_said_again,
         coalesce(
