@@ -32,6 +32,7 @@ export const VERSIONS = [
   '0.20.0',
   '0.21.0',
   '0.22.0',
+  '0.23.0',
 ] as const
 export type Version = (typeof VERSIONS)[number]
 export type Erased = 'nobody-erased' | 'one-erased'
