@@ -172,7 +172,8 @@ const isSeparator = (line: string) => /^\uFEFF?sep=/i.test(line)
 // Workbooks are archives; old ones have their own format.
 const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
 
-function refuseWorkbook(bytes: Uint8Array, file: string): void {
+/** @throws ConfigError if a file is a workbook in place of text */
+export function refuseWorkbook(bytes: Uint8Array, file: string): void {
   if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
   throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
     hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and use that file. Nothing was sent.',
