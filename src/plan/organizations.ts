@@ -83,15 +83,11 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
 
 /** The position of a column of organisations in a header; -1 if it is missing. */
 export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
-  return columnHeaded(header, column, HEADINGS[column])
+  return columnsHeaded(header, column, HEADINGS[column])[0] ?? -1
 }
 
-/** The position of the column with this heading, else with an equivalent one; -1 if it is missing. */
-export function columnHeaded(header: readonly string[], heading: string, other: RegExp): number {
-  return columnsHeaded(header, heading, other)[0] ?? -1
-}
-
-function columnsHeaded(header: readonly string[], heading: string, other: RegExp): number[] {
+/** The positions of the columns with this heading, else of those with an equivalent one. */
+export function columnsHeaded(header: readonly string[], heading: string, other: RegExp): number[] {
   const heads = header.map((head) => head.trim().toLowerCase())
   const all = [...heads.keys()]
   const exact = all.filter((at) => heads[at] === heading)
