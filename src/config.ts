@@ -10,7 +10,7 @@ import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './su
 import { isLoopbackHost } from './support/loopback.ts'
 import { nearest } from './support/nearest.ts'
 import { Secret } from './support/secret.ts'
-import { decodedUri, withoutTrailingSlashes } from './support/text.ts'
+import { WHOLE_PATH, decodedUri, isUnexpanded, withoutTrailingSlashes } from './support/text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -74,6 +74,11 @@ export function quietSdk(): void {
  */
 export function dataDirFrom(environment: Environment, option: string | undefined): string {
   const path = option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
+  if (isUnexpanded(path)) {
+    throw new ConfigError(`the data directory is ${path}`, {
+      hint: `Fix --data-dir or JOBTIDE_DATA_DIR: ${WHOLE_PATH} Nothing was sent.`,
+    })
+  }
   if (!resolve(path).includes('?')) return path
   throw new ConfigError(`the data directory ${resolve(path)} has a ? in its path`, {
     hint: 'DuckDB cannot open a database there: name another folder with --data-dir. Nothing was sent.',

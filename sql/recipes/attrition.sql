@@ -1,7 +1,7 @@
 -- question: What share of its people did each organisation lose in the last twelve months, and was it more than the year before?
 -- parameter: function = all: a field of work, such as engineering
 -- parameter: level = all: a level, such as director
--- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)
+-- empty: attrition: rates begin after the first observed year of an organisation, while its headcount is 10 or more (see observed_from_on of organizations, and organization_headcounts)
 with
 
 newest as (

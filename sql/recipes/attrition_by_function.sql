@@ -1,7 +1,7 @@
 -- question: In which fields of work does an organisation lose people, and in which more than the year before?
 -- parameter: organization: its id or name
 -- parameter: level = all: a level, such as director
--- empty: attrition: no organisation has been observed for a year yet, and rates begin after the first one (see observed_from_on of organizations)
+-- empty: attrition: rates begin after the first observed year of an organisation, while its headcount is 10 or more (see observed_from_on of organizations, and organization_headcounts)
 select
     function,
     month_start_on as to_month,

@@ -10,7 +10,7 @@ import { skippedOf, tellSkipped } from '../plan/skipped-lines.ts'
 import { erase, type Erasure } from '../run/forget/erase.ts'
 import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
-import { planErasure, refuseNoPeople, type ErasurePlan } from '../run/forget/plan.ts'
+import { peopleAmong, planErasure, refuseNoPeople, type ErasurePlan } from '../run/forget/plan.ts'
 import { absoluteAddress, withoutSlash } from '../publish/store/open-store.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/search.ts'
@@ -42,7 +42,7 @@ export async function forgetCommand(
   options: ForgetOptions,
 ): Promise<Result> {
   const { gone: places = [], pipeline, yes = false } = options
-  const request = requestOf(context, people, options)
+  const request = await requestOf(context, people, options)
   await refuseNoPeople(context.directory, request.profileIds)
   const gone = places.map((place) => withoutSlash(absoluteAddress(place, '.') ?? place))
   const world = { ...erasureWorld(context, pipeline), gone }
@@ -66,22 +66,34 @@ export function erasureWorld(context: Context, pipeline: string | undefined): Er
   return { ...context, targets }
 }
 
-function requestOf(
+async function requestOf(
   { directory, clock, logger }: Context,
   people: readonly string[],
   { from, olderThan }: ForgetOptions,
-): Erasable {
-  const profileIds = [...people, ...(from === undefined ? [] : idsIn(from, logger))]
+): Promise<Erasable> {
+  const listed = from === undefined ? [] : idsIn(from, logger)
+  const profileIds = [...people, ...listed.map(({ id }) => id)]
   if (profileIds.some((id) => id.trim() === '')) {
     throw new ConfigError('an empty profile_id names no person', {
       hint: 'Check the variables and quotes in the command. Nothing was changed.',
     })
   }
-  const odd = people.find((id) => !PHONE.test(id) && (NO_ID.test(id) || SEVERAL.test(id)))
-  if (odd !== undefined) {
-    throw new ConfigError(`not a ${ID_COLUMN}: ${JSON.stringify(odd)}`, {
-      hint: `Name each person by the ${ID_COLUMN}, in a separate argument. Nothing was changed.`,
-    })
+  const odd = [
+    ...people.filter(isOddArgument).map((id) => ({ id, where: '', hint: AS_ARGUMENTS })),
+    ...listed.filter(({ id }) => NO_ID.test(id)),
+  ]
+  // The service may send such an id, and that person can be erased as well.
+  const known =
+    odd.length === 0
+      ? []
+      : await peopleAmong(
+          directory,
+          odd.map(({ id }) => id),
+        )
+  const wrong = odd.find(({ id }) => !known.includes(id))
+  if (wrong !== undefined) {
+    const { id, where, hint } = wrong
+    throw new ConfigError(`${where}not a ${ID_COLUMN}: ${JSON.stringify(id)}`, { hint })
   }
   if (profileIds.length === 0 && olderThan === undefined && readPending(directory.root) === null) {
     throw new ConfigError('no person to forget was named', {
@@ -102,7 +114,11 @@ const SEVERAL = /^[^/]*[,;]/
 // As people write one, with blanks.
 const PHONE = /^[+(]{0,2}\d[^,;]*$/
 
-function idsIn(file: string, logger: Logger): string[] {
+const isOddArgument = (id: string) => !PHONE.test(id) && (NO_ID.test(id) || SEVERAL.test(id))
+const AS_ARGUMENTS = `Name each person by the ${ID_COLUMN}, in a separate argument. Nothing was changed.`
+
+/** The ids of a list, each with its place for a message. */
+function idsIn(file: string, logger: Logger) {
   const hint = `Give a text file with one ${ID_COLUMN} per line, or CSV with a column of that name. Nothing was changed.`
   const name = basename(file)
   const rows = readRows(readNamedFile('list of people', resolve(file), hint), name, 'people', hint)
@@ -110,12 +126,13 @@ function idsIn(file: string, logger: Logger): string[] {
   const skipped: number[] = []
   const ids = rows.slice(at < 0 ? 0 : 1).flatMap(({ cells, line }) => {
     const [id = '', ...others] = at < 0 ? cells.filter((cell) => cell !== '') : [cells[at] ?? '']
-    if (others.length > 0 || NO_ID.test(id)) {
+    const where = `${name}:${line}: `
+    if (others.length > 0) {
       const what = JSON.stringify(cells.join())
-      throw new ConfigError(`${name}:${line}: not a ${ID_COLUMN}: ${what}`, { hint })
+      throw new ConfigError(`${where}not a ${ID_COLUMN}: ${what}`, { hint })
     }
     if (id === '') skipped.push(line)
-    return id === '' ? [] : [id]
+    return id === '' ? [] : [{ id, where, hint }]
   })
   tellSkipped(logger, skippedOf(name, skipped, ids.length))
   return ids

@@ -3,7 +3,7 @@
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { readTable } from '../plan/organizations.ts'
+import { readTable, refuseWorkbook } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { readOwnLists, useOwnLists } from '../support/own-lists.ts'
@@ -111,6 +111,7 @@ const HEADER_HINT =
  * @throws ConfigError naming file and line when the table is broken, or when there is no title
  */
 export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
+  refuseWorkbook(bytes, file)
   const lines = decodeTable(bytes)
     .split(/\r\n|\r|\n/)
     .map((line) => line.trim())

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ownList, readYaml } from '../titles/yaml-file.ts'
 
 const text = z.string().min(1)
-const day = z.iso.date().optional()
+const day = z.iso.date('expected a day such as 2018-12-11').optional()
 const ALWAYS = { from: '', to: '9999-12-31' }
 
 const memberSchema = z

@@ -4,6 +4,7 @@ import type { Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import { PERSON, TIERS } from '../warehouse/catalog.ts'
 import { columnsOfAll, relationsIn, type TypedColumn } from '../warehouse/columns.ts'
+import { deltaType } from '../warehouse/delta-type.ts'
 import { commentsOn } from '../warehouse/export-tables.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -148,9 +149,19 @@ function columnProblem(node: ProjectNode, { name, type }: TypedColumn): string |
   if (node.isOwn !== true) return node.columns.has(name) ? null : `${name} is not described`
   if (!/^[a-z]\w*$/i.test(name))
     return `the column ${JSON.stringify(name)} has no plain name: write \`as …\` behind it`
-  return type.endsWith('HUGEINT')
-    ? `the column ${name} is a ${type}, as sum() gives, which Parquet would round: write cast(… as bigint)`
-    : null
+  if (type.endsWith('HUGEINT'))
+    return `the column ${name} is a ${type}, as sum() gives, which Parquet would round: write cast(… as bigint)`
+  if (deltaType(type) !== undefined) return null
+  const word = type.replace(/\(.*\)/s, '(…)')
+  return `the column ${name} is of type ${word}, which snapshots cannot hold: write ${insteadOf(type)}`
+}
+
+/** SQL of a type that snapshots can hold. */
+function insteadOf(type: string): string {
+  if (/^TIMESTAMP\w*$/.test(type)) return 'cast(… as date) or cast(… as timestamptz)'
+  if (type === 'INTERVAL') return "date_diff('day', …, …)"
+  if (/^U[A-Z]*INT$/.test(type)) return 'cast(… as bigint)'
+  return /^(?:STRUCT|MAP)|\]$/.test(type) ? 'cast(to_json(…) as varchar)' : 'cast(… as varchar)'
 }
 
 /** Creates an empty table for a computed model, unless it exists with the same columns. */

@@ -25,6 +25,9 @@ const HEADINGS = {
   [URL_COLUMN]:
     /^(?:company|organi[sz]ation|linkedin|company linkedin|linkedin company)(?: page)? url$/,
 }
+// The heading of a column that may hold anything: read as a slug, it would be asked for. LinkedIn is a company as well.
+const HEADING =
+  /^(?!linkedin$)(?:(?:account|company|companies|domain|employer|id|link|linkedin|name|organi[sz]ation|page|slug|url|website)s?(?:[ _-]|$))+$/i
 const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
@@ -51,41 +54,45 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
   const [first] = rows
   const header = first?.cells ?? []
-  for (const column of [ID_COLUMN, URL_COLUMN]) {
-    if (header.filter((head) => head.trim().toLowerCase() === column).length > 1) {
-      throw new ConfigError(`${file}:${first?.line}: two columns ${column}`, {
-        hint: 'Keep the one that Jobtide should use. Nothing was sent.',
+  for (const column of [ID_COLUMN, URL_COLUMN] as const) {
+    const meant = columnsHeaded(header, column, HEADINGS[column]).map((at) => header[at])
+    if (meant.length > 1) {
+      throw new ConfigError(`${file}:${first?.line}: two columns ${column}: ${meant.join(', ')}`, {
+        hint: `Name only the one that Jobtide should use ${column}. Nothing was sent.`,
       })
     }
   }
   const [idAt, urlAt] = [columnAt(header, ID_COLUMN), columnAt(header, URL_COLUMN)]
   const hasHeader = idAt >= 0 || urlAt >= 0
-  if (!hasHeader && header.filter((cell) => cell !== '').length > 1) {
+  const named = header.filter((cell) => cell !== '')
+  const isHeading = named.length > 1 || (rows.length > 1 && HEADING.test(named[0] ?? ''))
+  if (!hasHeader && isHeading) {
     throw new ConfigError(
       `${file}:${first?.line}: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${header.join(', ')}`,
       { hint: `Name the columns in the first line, for example ${ID_COLUMN},${URL_COLUMN}` },
     )
   }
-  const named = rows.slice(hasHeader ? 1 : 0).map(({ cells, line }) => {
+  const references = rows.slice(hasHeader ? 1 : 0).map(({ cells, line }) => {
     const reference = hasHeader
       ? fromColumns(cells[idAt] ?? '', cells[urlAt] ?? '')
       : fromText(onlyCell(cells, file, line))
     return { reference, line }
   })
-  return collect(named, file)
+  return collect(references, file)
 }
 
 /** The position of a column of organisations in a header; -1 if it is missing. */
 export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
-  return columnHeaded(header, column, HEADINGS[column])
+  return columnsHeaded(header, column, HEADINGS[column])[0] ?? -1
 }
 
-/** The position of the column with this heading, else with an equivalent one; -1 if it is missing. */
-export function columnHeaded(header: readonly string[], heading: string, other: RegExp): number {
+/** The positions of the columns with this heading, else of those with an equivalent one. */
+export function columnsHeaded(header: readonly string[], heading: string, other: RegExp): number[] {
   const heads = header.map((head) => head.trim().toLowerCase())
-  const exact = heads.indexOf(heading)
-  if (exact >= 0) return exact
-  return heads.findIndex((head) => other.test(head.replaceAll(/[\s_]+/g, ' ')))
+  const all = [...heads.keys()]
+  const exact = all.filter((at) => heads[at] === heading)
+  if (exact.length > 0) return exact
+  return all.filter((at) => other.test((heads[at] ?? '').replaceAll(/[\s_]+/g, ' ')))
 }
 
 // Without a header a line is one name. A second one is refused, because using only the first would leave a company
@@ -161,7 +168,8 @@ const isSeparator = (line: string) => /^\uFEFF?sep=/i.test(line)
 // Workbooks are archives; old ones have their own format.
 const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
 
-function refuseWorkbook(bytes: Uint8Array, file: string): void {
+/** @throws ConfigError if a file is a workbook in place of text */
+export function refuseWorkbook(bytes: Uint8Array, file: string): void {
   if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
   throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
     hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and use that file. Nothing was sent.',

@@ -16,6 +16,7 @@ function faultless(faultOf: (written: string) => string | null) {
 }
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
+const DURATION_ERROR = 'expected a duration such as 30s, 15m or 2h'
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
 
 /** Milliseconds of a duration such as `15m`. */
@@ -167,8 +168,8 @@ export const commonFields = {
         .default(4)
         .describe('How many batches to fetch at the same time.'),
       max_wait: z
-        .string()
-        .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
+        .string(DURATION_ERROR)
+        .regex(DURATION, DURATION_ERROR)
         .default('15m')
         .describe(
           'The longest wait for the service, ordered or without an answer (exit 5), and for another run (exit 8).',

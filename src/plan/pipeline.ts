@@ -126,8 +126,16 @@ export function parsePipeline(written: string, file: string): PipelineSpec | Col
   }
   const parsed = schema.safeParse(valuesOf(document, file), { error })
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
+  const faults = parsed.error.issues
+    .filter((issue, index, all) => !all.slice(0, index).some((one) => isSubsumed(issue, one)))
+    .flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
+}
+
+/** Whether the length of a value is at fault that is of another type: the parser measures texts in place of lists. */
+function isSubsumed({ code, path }: z.core.$ZodIssue, earlier: z.core.$ZodIssue): boolean {
+  const isLength = code === 'too_small' || code === 'too_big'
+  return isLength && earlier.code === 'invalid_type' && earlier.path.join() === path.join()
 }
 
 // Messages that advise users of the parser.

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { ConfigError } from '../support/errors.ts'
 import { companySlug } from '../support/text.ts'
 import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
-import { columnHeaded, readRows, type OrganizationList } from './organizations.ts'
+import { columnsHeaded, readRows, type OrganizationList } from './organizations.ts'
 import { text } from './pipeline-fields.ts'
 
 export const CHANGES = [
@@ -92,9 +92,13 @@ const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns
 export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
   const [header, ...rows] = readRows(bytes, file, 'people', HINT)
   const heads = (header?.cells ?? []).map((head) => head.toLowerCase())
-  const columns = PERSON_COLUMNS.map((kind) => {
-    return { kind, at: columnHeaded(heads, kind, HEADINGS[kind]) }
-  }).filter(({ at }) => at >= 0)
+  const columns = PERSON_COLUMNS.flatMap((kind) => {
+    const [at, ...others] = columnsHeaded(heads, kind, HEADINGS[kind])
+    if (at === undefined) return []
+    if (others.length === 0) return { kind, at }
+    const meant = [at, ...others].map((one) => heads[one]).join(', ')
+    throw refused(`${file}:${header?.line ?? 1}: two columns ${kind}: ${meant}`)
+  })
   const wanted = PERSON_COLUMNS.join(', ')
   if (columns.length === 0) {
     const found = heads.length === 0 ? 'nothing' : heads.join(', ')

@@ -11,6 +11,7 @@ import { sha256Hex } from '../support/hash.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import { DAY, MIB } from '../support/units.ts'
+import { deltaType } from '../warehouse/delta-type.ts'
 import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
 import { quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -425,22 +426,6 @@ function fileActions({ files }: LogState, table: ManifestTable, at: number): Act
   ]
 }
 
-type DeltaType = string | { type: 'array'; elementType: DeltaType; containsNull: boolean }
-
-const PRIMITIVES: Readonly<Record<string, string>> = {
-  BOOLEAN: 'boolean',
-  TINYINT: 'byte',
-  SMALLINT: 'short',
-  INTEGER: 'integer',
-  BIGINT: 'long',
-  FLOAT: 'float',
-  DOUBLE: 'double',
-  VARCHAR: 'string',
-  BLOB: 'binary',
-  DATE: 'date',
-  'TIMESTAMP WITH TIME ZONE': 'timestamp',
-}
-
 /** Every column is nullable: the protocol cannot add one that is not. @throws PublishError for an unknown type */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {
   const fields = table.schema.map(({ name, type, comment }) => {
@@ -454,14 +439,4 @@ export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): str
     return { name, type: word, nullable: true, metadata: comment === null ? {} : { comment } }
   })
   return JSON.stringify({ type: 'struct', fields })
-}
-
-/** The Delta protocol's word for DuckDB's `type`; undefined where it has none. */
-function deltaType(type: string): DeltaType | undefined {
-  if (type.endsWith('[]')) {
-    const elementType = deltaType(type.slice(0, -2))
-    return elementType && { type: 'array', elementType, containsNull: true }
-  }
-  const decimal = /^DECIMAL\((\d+),\s*(\d+)\)$/.exec(type)
-  return decimal === null ? PRIMITIVES[type] : `decimal(${decimal[1]},${decimal[2]})`
 }

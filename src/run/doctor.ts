@@ -23,6 +23,7 @@ import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
+import { countText } from '../support/numbers.ts'
 import { postgresAddress } from '../support/postgres-address.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
 import type { BackupWorld } from './backup/back-up.ts'
@@ -239,7 +240,7 @@ function listFinding({ name, job }: ReadPipeline): Finding {
   const { question, collection, organizationsFile, skipped } = job
   const found =
     collection === null
-      ? `${question.organizations.length} organisations in ${organizationsFile}`
+      ? `${countText(question.organizations.length, 'organisation')} in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
   const state = skipped.length === 0 ? 'ok' : 'warning'
   const hint = 'Write an id or a URL into these lines, or remove them.'

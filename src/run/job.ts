@@ -20,7 +20,7 @@ import { absoluteAddress, checkS3Options, isFolderAddress } from '../publish/sto
 import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
-import { withoutCredentials } from '../support/text.ts'
+import { WHOLE_PATH, isUnexpanded, withoutCredentials } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
 import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
 import { readCollection, type Collection } from './collection.ts'
@@ -322,7 +322,7 @@ export function absoluteDestination(destination: string, base: string): string {
   const isNamed = destination.trim() !== ''
   const what = isNamed ? `not to ${withoutCredentials(destination)}` : 'and none is named'
   const hint = isNamed
-    ? 'Fix --snapshot-to, or `snapshot: {to: …}` in the pipeline file. Nothing was sent.'
+    ? `Fix --snapshot-to, or \`snapshot: {to: …}\` in the pipeline file${isUnexpanded(destination) ? `: ${WHOLE_PATH}` : '.'} Nothing was sent.`
     : 'Name one, or leave publishing out with --no-publish. Nothing was sent.'
   throw new ConfigError(`snapshots go to a folder or to s3://bucket/prefix, ${what}`, { hint })
 }

@@ -51,7 +51,9 @@ async function parquetAsCsv(file: string): Promise<string> {
   }
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error
-    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
+    // The other lines show our SQL.
+    const [first = ''] = messageOf(error).split('\n')
+    throw new ConfigError(`${file}: not a list of organisations: ${first}`, {
       hint: 'Use a Parquet file with a column organization_id or company_url, or a CSV file.',
       cause: error,
     })

@@ -94,6 +94,11 @@ export async function timed<T extends object | null>(
   logger.info({ stage }, 'stage_began')
   try {
     const result = await work()
+    // A failure that is kept until the other stages are done.
+    if (result instanceof Error) {
+      logger.info({ stage, seconds: took(), reason: result.message }, 'stage_failed')
+      return result
+    }
     const figures = Object.entries(result ?? {}).flatMap(([name, value]: [string, unknown]) => {
       if (Array.isArray(value)) return [[name, value.length]]
       return typeof value === 'number' || name.endsWith('Id') ? [[name, value]] : []

@@ -7,6 +7,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from './assets.ts'
 import { readNamedFile } from './atomic-file.ts'
+import { ConfigError } from './errors.ts'
 import { refuseOthersFile } from './file-modes.ts'
 
 const NAMES = [
@@ -21,8 +22,22 @@ export function ownListsIn(folder: string): OwnList[] {
   return folder === packageRoot ? [] : NAMES.filter((name) => existsSync(join(folder, name)))
 }
 
-/** The texts of these lists, by name. @throws ConfigError for a file that other accounts may write */
+/** A file that is meant as such a list, but is not read, because its name ends in .yml; undefined if there is none. */
+export function misnamedListIn(folder: string): string | undefined {
+  if (folder === packageRoot) return undefined
+  return NAMES.map((name) => name.replace(/yaml$/, 'yml')).find((name) =>
+    existsSync(join(folder, name)),
+  )
+}
+
+/** The texts of these lists, by name. @throws ConfigError for a file that is misnamed, or that other accounts may write */
 export function readOwnLists(folder: string): Map<OwnList, string> {
+  const misnamed = misnamedListIn(folder)
+  if (misnamed !== undefined) {
+    throw new ConfigError(`${join(folder, misnamed)} is not read: its name ends in .yml`, {
+      hint: 'Rename it so that it ends in .yaml, or move it away.',
+    })
+  }
   return new Map(
     ownListsIn(folder).map((name) => {
       const path = join(folder, name)

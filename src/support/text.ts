@@ -125,3 +125,10 @@ export function withoutTrailingSlashes(text: string): string {
 export function shellWord(text: string): string {
   return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
+
+/** Whether a path has what only a shell replaces: a `~` at its start, or a variable. */
+export function isUnexpanded(path: string): boolean {
+  return /^~(?=\/|$)|\$\{|^\$\w/.test(path)
+}
+
+export const WHOLE_PATH = 'write the whole path, because only a shell replaces ~ and variables.'

@@ -234,6 +234,12 @@ describe('other variables', () => {
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, undefined)).toBe('/b')
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '' }, undefined)).toBe('./data')
     expect(() => dataDirFrom({}, '/a?b/data')).toThrow('has a ? in its path')
+    for (const path of ['~/data', '~', '$HOME/data', '/srv/${NAME}/data']) {
+      expect(() => dataDirFrom({ JOBTIDE_DATA_DIR: path }, undefined)).toThrow(
+        `the data directory is ${path}`,
+      )
+    }
+    expect(dataDirFrom({}, '/srv/~old/$x')).toBe('/srv/~old/$x')
   })
 
   it.each([

@@ -56,6 +56,9 @@ describe('jobtide doctor', () => {
     const below = await doctor(site, { env: { JOBTIDE_DATA_DIR: join(site.dataDir, 'below') } })
     expect(below.found('data')).toEqual(wrong.found('data'))
     rmSync(site.dataDir)
+    writeFileSync(site.organizations, 'only-one\n')
+    const single = await doctor(site)
+    expect(single.found('test')?.found).toMatch(/^1 organisation in /)
     writeFileSync(site.organizations, '')
     const unread = await doctor(site, { env: { JOBTIDE_BASE_URL: 'http://127.0.0.1:1' } })
     expect(unread.found('pipelines')).toMatchObject({

@@ -13,6 +13,8 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { acquireLock } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { sourceOf } from '../../src/simulator/events.ts'
+import { DAY } from '../../src/support/units.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { startWebhook } from '../helpers/webhook.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
@@ -233,6 +235,47 @@ describe('jobtide forget', () => {
     expect(pipeline).toBe('every-night')
     const erased = await site.json('forget', '+49 30 123456', pipeline, '--yes')
     expect(erased).toMatchObject({ is_complete: true, not_here: ['+49 30 123456', pipeline] })
+  })
+
+  it('erases people whose ids have a blank, a comma or an invisible character, as the service sent them', async () => {
+    const people = ['per 1', 'per_2,b', 'per_3\u200b', 'per_4'] as const
+    const at = new Date(Date.now() - DAY).toISOString()
+    const network_url = null
+    const source = sourceOf(
+      people.map((profile_id, n) => ({
+        event_type: 'joined' as const,
+        detected_at: at,
+        changed_at: at,
+        detection_lag_days: 0,
+        title: { current: 'Engineer', previous: null },
+        person: {
+          profile_id,
+          handle: null,
+          full_name: `Person Number${n}`,
+          first_name: 'Person',
+          last_name: `Number${n}`,
+          headline: null,
+          network_url,
+        },
+        organization: {
+          organization_id: 'org_aaaa000000000001',
+          name: 'Acme',
+          slug: 'acme',
+          network_url,
+        },
+      })),
+    )
+    const site = await openSite({ source })
+    done(await site.call(['extract', site.pipeline]))
+    done(await site.call(['load']))
+    const list = join(site.folder, 'people.txt')
+    writeFileSync(list, `${people[0]}\n${people[2]}\n`)
+    const wrong = await site.call(['forget', 'per 5', '--from', list, '--yes'])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('"per 5"')])
+    const erased = await site.json('forget', people[1], '--from', list, '--yes')
+    expect(erased).toMatchObject({ is_complete: true, not_here: [] })
+    const left = await site.query('select distinct profile_id from job_change_events')
+    expect(left).toEqual([{ profile_id: 'per_4' }])
   })
 
   it('exits with 2 if no one is named, or the list is missing', async () => {

@@ -174,12 +174,12 @@ it('a program that runs as_known_on.sql first runs every recipe as it is', async
   }
 })
 
-it('attrition that finds no row since nothing was observed for a year says so on stderr, not in CSV or JSON', async () => {
+it('attrition that finds no row says on stderr when it has some, not in CSV or JSON', async () => {
   const young = await openSite({ companies: 3, onEnd })
   done(await young.call(['backfill', young.pipeline, '--days', '30']))
   const ask = (...words: readonly string[]) => young.call(['query', '--recipe', ...words])
   const why =
-    'No rows: no organisation has been observed for a year yet, and rates begin after the first one'
+    'No rows: rates begin after the first observed year of an organisation, while its headcount is 10 or more'
   const table = await ask('attrition')
   expect(table.stderr).toContain(why)
   expect(table.stdout).not.toContain(why)

@@ -39,6 +39,7 @@ describe('a list of titles', () => {
   it.each([
     ['\n \n', 'list: there is no title in it'],
     ['title\n', 'list: there is no title in it'],
+    ['PK\u0003\u0004\u0014', 'list is an Excel file or another archive, not a list in text'],
     ['id,title\n1,VP, Sales\n', 'list:2: 3 cells, but the first line names 2 columns'],
     ['id,title\n1,"VP\n', 'not a list of rows: a quote is not closed, or stands within a cell'],
   ])('%j is refused: %s', (text, message) => {

@@ -104,7 +104,7 @@ describe('groups of organisations', () => {
     ['name: a, members: [{ organization: o, kind: boss }]', '2: groups.0.members.0.kind'],
     [
       'name: a, members: [{ organization: o, kind: alias, from: 2020-13-01 }]',
-      '2: groups.0.members.0.from',
+      '2: groups.0.members.0.from: expected a day such as 2018-12-11',
     ],
     [
       'name: a, members: [{ organization: o, kind: alias, from: 2020-02-01, to: 2020-01-01 }]',

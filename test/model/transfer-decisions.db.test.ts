@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
+import { holdsOwn } from '../../src/model/own/files.ts'
 import { readProject } from '../../src/model/project.ts'
 import { refuseWrongOwn } from '../../src/run/stages.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -147,6 +148,13 @@ describe('the lists of a project', () => {
     )
     writeFileSync(join(project, 'config', 'transfers.yaml'), '')
     await refuseWrongOwn(project, true)
+    // It would never be read.
+    const misnamed = join(project, 'config', 'ladders.yml')
+    writeFileSync(misnamed, '')
+    expect(holdsOwn(project)).toBe(true)
+    await expect(refuseWrongOwn(project, true)).rejects.toThrow(`${misnamed} is not read`)
+    rmSync(join(project, 'config', 'transfers.yaml'))
+    expect(holdsOwn(project)).toBe(true)
   })
 })
 

@@ -204,6 +204,16 @@ describe('parseOrganizations', () => {
       'list.csv:1: two columns organization_id',
     ],
     [
+      'a column headed in two ways',
+      'LinkedIn URL,name,Company URL\n/company/a,a,https://a.example\n',
+      'list.csv:1: two columns company_url: LinkedIn URL, Company URL',
+    ],
+    ...['url', 'Website', 'Company', 'Company Name', 'account_ids', 'LinkedIn page'].map((head) => [
+      `the heading ${head} of its only column`,
+      `# x\n${head}\nacme\n`,
+      `list.csv:2: no column organization_id or company_url; found: ${head}`,
+    ]),
+    [
       'two names in a line',
       'org_1\nacme,globex\n',
       'list.csv:2: more than one organisation in a line: acme,globex',
@@ -252,6 +262,13 @@ describe('parseOrganizations', () => {
     expect(refusal(Buffer.from('org_1\n', 'utf16le'))).toContain('list.csv:1: not an organisation')
   })
 
+  it.each(['linkedin\nacme\n', 'page-one\nacme\n', 'company\n'])(
+    'reads the slug in the first line of %j',
+    (text) => {
+      expect(parse(text).organizations[0]).toEqual({ by: 'url', value: text.split('\n')[0] })
+    },
+  )
+
   it('reads the same organisations from any header, delimiter and line end', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
     fc.assert(
@@ -277,6 +294,7 @@ describe('parseOrganizations', () => {
 describe('fromText', () => {
   it.each([
     ['org_8f3A', { by: 'id', value: 'org_8f3A' }],
+    ['url', { by: 'url', value: 'url' }],
     ['acme', { by: 'url', value: 'acme' }],
     ['acme-labs', { by: 'url', value: 'acme-labs' }],
     ['Acme_Labs', { by: 'url', value: 'Acme_Labs' }],

@@ -137,6 +137,14 @@ describe('parsePipeline', () => {
     expect(said).toMatch(/^nightly\.yaml:\d+: /)
   })
 
+  it.each([
+    ['destinations: postgres://db', 'destinations: expected a list, got a text'],
+    ['title: []', 'title: expected a text, got an empty list'],
+    ['limits: {max_wait: 15}', 'limits.max_wait: expected a duration such as 30s, 15m or 2h'],
+  ])('says only once what is wrong with %s', (line, message) => {
+    expect(messageOf(file(line))).toBe(`nightly.yaml:4: ${message}`)
+  })
+
   it('names a key that is missing', () => {
     expect(messageOf('name: a\nwindow: all')).toBe(
       'nightly.yaml:1: organizations: missing; expected a text',

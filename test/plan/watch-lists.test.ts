@@ -56,6 +56,8 @@ describe('a watch-list of people', () => {
     ['', 'people.csv:1: no column profile_id, url, handle, name; found: nothing'],
     ['name\n', 'people.csv: the watch-list is empty'],
     ['name,url\nAda,\n,\n\nx,y z\n', 'people.csv:5: url: not a page: "y z"'],
+    ['name,Full Name,NAME\na,b,c\n', 'people.csv:1: two columns name: name, name'],
+    ['LinkedIn URL,Profile URL\na,b\n', 'people.csv:1: two columns url: linkedin url, profile url'],
     ['profile_id\nper 1\n', 'people.csv:2: profile_id: not a profile_id: "per 1"'],
     ['name\n=HYPERLINK(1)\n', 'people.csv:2: name: not a name: "=HYPERLINK(1)"'],
     [

@@ -253,6 +253,8 @@ describe('absoluteDestination', () => {
     ['gs://bucket', 'a folder or to s3://bucket/prefix'],
     ['S3://bucket', 'a folder or to s3://bucket/prefix'],
     ['s3:/bucket', 'a folder or to s3://bucket/prefix'],
+    ['~/snapshots', 'a folder or to s3://bucket/prefix, not to ~/snapshots'],
+    ['${HOME}/snapshots', 'a folder or to s3://bucket/prefix, not to ${HOME}/snapshots'],
     ['s3://Bad_Bucket', 'S3 address'],
     ['s3://bucket/../elsewhere', 'S3 address'],
   ])('%s is refused with exit 2 before anything is bought', (text, why) => {

@@ -14,6 +14,7 @@
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.
 --   profile_id: The service's stable id of the person.
+--   person_full_name: The person's name in the last event at the organisation that was joined.
 --   person_network_url: The newest known address of the person's public page, as sent; null when none is known.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
@@ -46,6 +47,7 @@ select
     linked.left_event_key,
     linked.joined_event_key,
     departures.profile_id,
+    arrivals.person_full_name,
     departures.person_network_url,
     departures.organization_id as from_organization_id,
     arrivals.organization_id as to_organization_id,

@@ -45,7 +45,7 @@
 --   rank: Rank of last_title, which orders levels and the steps inside a level; null when unknown.
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
---   is_open: True when no leaving and no later stint of the same kind was seen: the person is there according to the data.
+--   is_open: True when no leaving and no later stint of the same kind was seen: the person is there according to the data, or will be from joined_at where that is in the future.
 --   is_boomerang: True for every stint after the person's first at the organisation, counted separately for main jobs and side roles; internships do not count as the first.
 --   is_conversion: True where the person had been there before only as an intern.
 --   months_away: Whole months from the previous leaving to this joining; null for a first stint, where one of the two was not seen, and where the date of this joining is unknown.

@@ -8,7 +8,7 @@ import { basename, join } from 'node:path'
 import { onDisk, ConfigError } from '../../support/errors.ts'
 import { refuseOthersFile } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
-import { ownListsIn, readOwnLists, type OwnList } from '../../support/own-lists.ts'
+import { misnamedListIn, ownListsIn, readOwnLists, type OwnList } from '../../support/own-lists.ts'
 import {
   parseModelFile,
   shippedNames,
@@ -50,7 +50,8 @@ const END = /;\s*(?:--[^\n]*(?:\n\s*|$))*$/
 export function holdsOwn(folder: string): boolean {
   return (
     ['models', 'checks'].some((name) => filesIn(join(folder, name)).length > 0) ||
-    ownListsIn(folder).length > 0
+    ownListsIn(folder).length > 0 ||
+    misnamedListIn(folder) !== undefined
   )
 }
 

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { ConfigError, messageOf } from '../../support/errors.ts'
-import { withoutCredentials, withoutTrailingSlashes } from '../../support/text.ts'
+import { isUnexpanded, withoutCredentials, withoutTrailingSlashes } from '../../support/text.ts'
 import { openFolderStore } from './folder-store.ts'
 import {
   checkKey,
@@ -40,7 +40,7 @@ export function absoluteAddress(address: string, base: string): string | null {
     return address
   }
   const isOther = address.trim() === '' || /^[a-z][a-z0-9+.-]+:\//i.test(address)
-  return isOther ? null : resolve(base, address)
+  return isOther || isUnexpanded(address) ? null : resolve(base, address)
 }
 
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/

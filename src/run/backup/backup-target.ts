@@ -19,7 +19,7 @@ import { ConfigError, StorageError } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
-import { withoutCredentials } from '../../support/text.ts'
+import { WHOLE_PATH, isUnexpanded, withoutCredentials } from '../../support/text.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { refuseOwnPlace, type DataDirectory } from '../data-directory.ts'
 import { PENDING_FILE } from '../forget/pending.ts'
@@ -57,7 +57,8 @@ export function absolutePlace(place: string, dataDir: string): string {
   const address = absoluteAddress(place, dataDir)
   if (address === null) {
     const what = 'the journal is backed up to a folder or to s3://bucket/prefix'
-    throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint })
+    const advice = isUnexpanded(place) ? `${hint.slice(0, -1)}: ${WHOLE_PATH}` : hint
+    throw new ConfigError(`${what}, not to ${withoutCredentials(place)}`, { hint: advice })
   }
   if (!isFolderAddress(address)) return withoutSlash(address)
   refuseOwnPlace(resolve(dataDir), address, 'the backup of the journal', { hint })

@@ -88,6 +88,21 @@ export async function refuseNoPeople(
   })
 }
 
+/** Those that are, in every character, the `profile_id` of an event. */
+export function peopleAmong(
+  directory: Pick<DataDirectory, 'warehouse'>,
+  ids: readonly string[],
+): Promise<string[]> {
+  return readingIn(directory, async (warehouse) => {
+    const rows = await warehouse.all<{ profile_id: string }>(
+      `select distinct profile_id from job_change_events
+       where profile_id in (select unnest(from_json($1, '["varchar"]')))`,
+      [JSON.stringify(ids)],
+    )
+    return rows.map((row) => row.profile_id)
+  })
+}
+
 async function refusePages(warehouse: Warehouse, profileIds: readonly string[]): Promise<void> {
   const addresses = profileIds.filter((id) => id.includes('/'))
   if (addresses.length === 0) return

@@ -194,6 +194,31 @@ describe('a wrong file of the user’s own', () => {
       'the header refers to job_change_events.nope, but job_change_events has no such column',
     ],
     ['models/x.sql', 'select sum(people) as n from sizes', 'the column n is a HUGEINT'],
+    [
+      'models/x.sql',
+      "select date_trunc('month', date '2024-05-06') as month",
+      'the column month is of type TIMESTAMP, which snapshots cannot hold: write cast(… as date)',
+    ],
+    [
+      'models/x.sql',
+      'select now() - now() as age',
+      "INTERVAL, which snapshots cannot hold: write date_diff('day'",
+    ],
+    [
+      'models/x.sql',
+      "-- kind: view\nselect {'a': 1, 'b': 2} as two",
+      'STRUCT(…), which snapshots cannot hold: write cast(to_json',
+    ],
+    [
+      'models/x.sql',
+      'select hash(people) as h from sizes',
+      'UBIGINT, which snapshots cannot hold: write cast(… as bigint)',
+    ],
+    [
+      'models/x.sql',
+      'select to_json(people) as j from sizes',
+      'JSON, which snapshots cannot hold: write cast(… as varchar)',
+    ],
     ['models/x.sql', 'select count(*) from sizes', 'the column "count_star()" has no plain name'],
   ])('%s with %j is refused: %s', async (file, text, why) => {
     await site.build()

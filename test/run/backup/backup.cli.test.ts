@@ -169,11 +169,18 @@ describe('a backup in a folder', () => {
   it('that fails ends the run with 7 once all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
     writeFileSync(place, 'a file, not a folder')
-    const { exitCode, stderr } = await site.call(['run', site.pipeline, '--no-publish'])
-    expect([exitCode, stderr]).toEqual([
-      7,
-      expect.stringContaining('the journal was not backed up'),
+    const args = ['run', site.pipeline, '--no-publish', '--log-level', 'info']
+    const { exitCode, stderr } = await site.call(args)
+    expect(exitCode).toBe(7)
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string })
+    const reason = expect.stringContaining('the journal was not backed up') as string
+    expect(lines.filter(({ msg }) => msg === 'stage_failed')).toMatchObject([
+      { stage: 'backup', reason },
     ])
+    expect(lines.at(-1)).toMatchObject({ msg: 'failed', exit_code: 7 })
     expect(await site.query('select count(*) > 100 as loaded from stints')).toEqual([
       { loaded: true },
     ])
