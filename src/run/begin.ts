@@ -17,7 +17,6 @@ import {
   type RunOutcome,
   type RunResumed,
   type RunStarted,
-  type SpentBefore,
 } from '../journal/records.ts'
 import {
   addBatches,
@@ -37,9 +36,9 @@ import type { Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
-import type { BackupTarget } from './backup/backup-target.ts'
 import { withoutErased, type Collection } from './collection.ts'
 import type { Job } from './job.ts'
+import type { Session } from './session.ts'
 import { noneTracked } from './unknown-list.ts'
 
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
@@ -55,50 +54,44 @@ export interface BegunRun {
   readonly leftBehind: number
 }
 
-export interface BeginOptions {
+export interface BeginOptions extends Pick<
+  Session,
+  'history' | 'writer' | 'spentBefore' | 'backups'
+> {
   readonly job: Job
   readonly command: RunCommand
-  readonly history: History
-  readonly writer: JournalWriter
   readonly clock: Clock
-  /** Credits spent before the journal began. */
-  readonly spentBefore?: readonly SpentBefore[]
-  readonly backups?: readonly BackupTarget[]
 }
 
 /** Begins or resumes a run, and records which. @throws ConfigError when no organisation is left to ask for */
 export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const { job, history, clock } = options
-  const { question } = job
   const nowMs = clock.now()
-  const serverNowMs = serviceTime(history, nowMs)
-  const sha256 = questionSha256(question)
-  const how = beginning(history, question, nowMs)
+  const how = beginning(history, job.question, nowMs)
+  const { run: open, kept, dropped, rest } = how
   await abandonOthers(
     options,
-    how.kind === 'new' ? null : how.run,
+    open,
     'it was killed; none of it can be resumed, so it is planned again',
   )
-  if (how.kind === 'as-planned') {
-    await resumeRun(options, how.run, [], sha256)
-    const { organizations } = how.run.started
-    return { run: how.run, resumed: true, organizations, skipped: [], leftBehind: 0 }
-  }
-  const leftBehind = sum(how.dropped.map(pagesBought))
-  if (how.kind === 'new') {
-    const plan = makePlan(question, history, serverNowMs)
-    const { batches, organizations, quarantined: skipped } = plan
+  const sha256 = questionSha256(job.question)
+  const plan = makePlan(rest, history, serviceTime(history, nowMs))
+  const skipped = plan.quarantined
+  const leftBehind = sum(dropped.map(pagesBought))
+  if (open === null) {
+    const { batches, organizations } = plan
     if (batches.length === 0) throw noneTracked(job.organizationsFile, skipped)
     refuseLost(job, history, organizations)
     const run = await startRun(options, plan, sha256)
     return { run, resumed: false, organizations, skipped, leftBehind }
   }
-  const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
-  drop(options, how.run, how.dropped)
-  await resumeRun(options, how.run, named(plan.batches, how.run.resumed + 1), sha256)
-  const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
-  const organizations = plan.organizations + keptOrganizations
-  return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
+  drop(options, open, dropped)
+  await resumeRun(options, open, named(plan.batches, open.resumed + 1), sha256)
+  const keptOrganizations = kept.flatMap(({ batch }) => batch.organizations).length
+  const organizations = how.isAsPlanned
+    ? open.started.organizations
+    : plan.organizations + keptOrganizations
+  return { run: open, resumed: true, organizations, skipped, leftBehind }
 }
 
 // An organisation that a damaged list lost would go unwatched. In a list that was shortened on purpose all lines name one.
@@ -120,7 +113,7 @@ function refuseLost(
 }
 
 async function startRun(
-  { job, command, writer, clock, spentBefore = [], backups = [] }: BeginOptions,
+  { job, command, writer, clock, spentBefore, backups }: BeginOptions,
   plan: Pick<Plan, 'organizations' | 'batches' | 'expectedCredits'>,
   sha256: string,
 ): Promise<RunHistory> {
@@ -273,18 +266,18 @@ const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
   [EXIT.terminated]: 'interrupted',
 }
 
-type Beginning =
-  /** `dropped`: batches of an earlier run that are not read on. */
-  | { readonly kind: 'new'; readonly dropped: readonly BatchHistory[] }
-  /** The same question on the same UTC day: the run continues with its planned batches. */
-  | { readonly kind: 'as-planned'; readonly run: RunHistory }
-  /** Begun batches are resumed, and the rest is planned again. */
-  | {
-      readonly kind: 'carried-on'
-      readonly run: RunHistory
-      readonly kept: readonly BatchHistory[]
-      readonly dropped: readonly BatchHistory[]
-    }
+/** How a run begins. */
+interface Beginning {
+  /** The earlier run that is resumed; null for a new one. */
+  readonly run: RunHistory | null
+  /** Batches of the latest run that are read on, and those that are not. */
+  readonly kept: readonly BatchHistory[]
+  readonly dropped: readonly BatchHistory[]
+  /** True for the same question on the same UTC day: the run continues with its planned batches. */
+  readonly isAsPlanned: boolean
+  /** The question that is planned now. */
+  readonly rest: Question
+}
 
 /**
  * Resumes the latest run of the pipeline if it was killed or ended early. An older run is not resumed, because it would
@@ -295,11 +288,10 @@ type Beginning =
  */
 export function beginning(history: History, question: Question, nowMs: number): Beginning {
   const latest = openRunOf(history, question.pipeline)
-  if (latest === null) return { kind: 'new', dropped: [] }
+  const isNew = { run: null, kept: [], isAsPlanned: false, rest: question }
+  if (latest === null) return { ...isNew, dropped: [] }
   const isSameQuestion = latest.questionSha256 === questionSha256(question)
-  if (isSameQuestion && dayOf(latest.started.at) === dayOf(nowMs)) {
-    return { kind: 'as-planned', run: latest }
-  }
+  const isAsPlanned = isSameQuestion && dayOf(latest.started.at) === dayOf(nowMs)
   const unread = [...latest.batches.values()].filter(({ state }) => state === 'planned')
   const wanted = namesOf(history, question.organizations)
   const fits = isSameQuestion ? reaches : reachesNoFurther
@@ -318,10 +310,17 @@ export function beginning(history: History, question: Question, nowMs: number): 
     )
     return names.every((name) => wanted.has(name)) && fits(begun.batch, needed)
   }
-  const kept = unread.filter(isWorthReadingOn)
-  if (kept.length === 0) return { kind: 'new', dropped: unread }
+  const kept = isAsPlanned ? unread : unread.filter(isWorthReadingOn)
+  if (kept.length === 0 && !isAsPlanned) return { ...isNew, dropped: unread }
   const dropped = unread.filter((batch) => !kept.includes(batch))
-  return { kind: 'carried-on', run: latest, kept, dropped }
+  const asked = namesOf(
+    history,
+    kept.flatMap(({ batch }) => batch.organizations),
+  )
+  const organizations = question.organizations.filter(
+    (organization) => !isAsPlanned && !asked.has(canonicalName(history.ids, organization)),
+  )
+  return { run: latest, kept, dropped, isAsPlanned, rest: { ...question, organizations } }
 }
 
 /** The latest run of a pipeline, where it did not end or can be resumed. */
@@ -338,20 +337,6 @@ export function runsToAbandon(history: History, pipeline: string, resumed: RunHi
   return [...history.runs.values()].filter(
     (run) => run.started.pipeline === pipeline && run.finished === null && run !== resumed,
   )
-}
-
-/** The question without the organisations that batches ask for already. */
-export function questionWithout(
-  question: Question,
-  batches: readonly BatchHistory[],
-  history: History,
-): Question {
-  const inBatches = batches.flatMap(({ batch }) => batch.organizations)
-  const asked = namesOf(history, inBatches)
-  const organizations = question.organizations.filter(
-    (organization) => !asked.has(canonicalName(history.ids, organization)),
-  )
-  return { ...question, organizations }
 }
 
 function reaches({ days_ago: daysAgo }: BatchRecord, needed: readonly Window[]): boolean {
@@ -381,19 +366,12 @@ export function remainingPlan(
   plan: Plan,
   times: { readonly nowMs: number; readonly serverNowMs: number },
 ) {
-  const how = beginning(history, question, times.nowMs)
-  if (how.kind === 'new') return null
-  const { run } = how
-  const all = [...run.batches.values()]
-  const left = how.kind === 'carried-on' ? how.kept : all.filter(({ state }) => state === 'planned')
-  const scale = scaleOf(all)
-  const again =
-    how.kind === 'carried-on'
-      ? makePlan(questionWithout(question, left, history), history, times.serverNowMs)
-      : null
+  const { run, kept, isAsPlanned, rest } = beginning(history, question, times.nowMs)
+  if (run === null) return null
+  const scale = scaleOf([...run.batches.values()])
   const batches = [
-    ...left.map((one) => ({ ...one.batch, expected_pages: pagesLeft(one, scale ?? 1) })),
-    ...(again?.batches ?? []),
+    ...kept.map((one) => ({ ...one.batch, expected_pages: pagesLeft(one, scale ?? 1) })),
+    ...makePlan(rest, history, times.serverNowMs).batches,
   ]
   const asked = new Set(batches.flatMap((one) => one.organizations.map(({ value }) => value)))
   // Without a batch that was read to its end, only the least number of pages is known.
@@ -404,16 +382,16 @@ export function remainingPlan(
     plan: { ...plan, batches, organizations: asked.size, expectedCredits: creditsToCome },
     openRun: {
       runId: run.started.run_id,
-      batchesLeft: left.length,
-      pagesOfThemBought: sum(left.map(pagesBought)),
+      batchesLeft: kept.length,
+      pagesOfThemBought: sum(kept.map(pagesBought)),
       /** True on another day, or for another question: batches that had not begun are planned again. */
-      restPlannedAgain: how.kind === 'carried-on',
+      restPlannedAgain: !isAsPlanned,
       /** Charged for the run so far, or perhaps charged. */
       creditsBought: run.creditsCommitted,
       /** The expected cost of the remaining pages; null if nothing in the list was read to its end. */
       creditsToCome,
       /** The least number of remaining pages: a begun batch with more has at least one. */
-      pagesAtLeast: left.filter((one) => one.pages > 0 && one.hasMore).length,
+      pagesAtLeast: kept.filter((one) => one.pages > 0 && one.hasMore).length,
     },
   }
 }

@@ -94,7 +94,7 @@ interface Attempt {
 async function attempt(given: Omit<Attempt, 'store' | 'seconds'>) {
   const { job, command, world, session } = given
   const { clock } = world
-  const { journal, writer, history: before, spentBefore, backups } = session
+  const { journal, history: before } = session
   const { collection } = job
   // Before a credit is spent, because the load would refuse, and erased people must not be requested.
   const suppression =
@@ -106,7 +106,7 @@ async function attempt(given: Omit<Attempt, 'store' | 'seconds'>) {
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   for (const target of job.backups) await checkBackup(target, journal, world, 'write', store)
   await session.bringUp()
-  const about = { job, command, history: before, writer, clock, spentBefore, backups }
+  const about = { ...session, job, command, clock }
   const begun =
     collection === null || suppression === null
       ? await beginRun(about)
@@ -208,9 +208,16 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
   // The bought pages are backed up before anything is derived from them; loading continues where that fails.
   const notBackedUp =
     job.backups.length === 0 ? null : await timed(parts, 'backup', () => session.backUp(store))
-  const { runs, failure, ...loaded } = await loadBought(parts, run, endedEarly)
+  // The session keeps it for the checkpoint at its end.
+  const history = session.readHistory()
+  // The journal knows every batch that was split during the run.
+  const recorded = history.runs.get(run.started.run_id) ?? run
+  const nowMs = serviceTime(history, world.clock.now())
   const end = {
-    ...loaded,
+    ...(endedEarly === null ? judgeList(job, history, recorded, nowMs) : NOT_JUDGED),
+    /** Organisations that were not read to the end; more than 0 only when the run ended early. */
+    unread: endedEarly === null ? 0 : unreadOrganizations(recorded),
+    load: null as LoadReport | null,
     build: null as BuildReport | null,
     publish: null as PublishStageReport | null,
     databases: [] as DatabaseOutcome[],
@@ -238,7 +245,9 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
       await close(parts, closing())
       return end
     }
-    if (failure !== null) throw failure
+    end.load = await timed(parts, 'load', () =>
+      warehouse.use((open) => loadStage(open, session.journal, world, history)),
+    )
     end.build = await timed(parts, 'build', () => build(parts))
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
     if (!isWrongList || (await warehouse.use(hasEvents))) {
@@ -255,7 +264,7 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     }
     if (notBackedUp !== null) throw notBackedUp
     const record = closing()
-    await show(parts, { closing: record, history: runs })
+    await show(parts, { closing: record, history })
     warehouse.close()
     await close(parts, record)
   } catch (error) {
@@ -273,34 +282,6 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
 
 const hasEvents = async (warehouse: Warehouse) =>
   (await warehouse.number('select count(*) from (from job_change_events limit 1)')) > 0
-
-/** Reads the journal's history, and loads it. The session keeps the history for the checkpoint at its end. */
-async function loadBought(parts: Attempt, run: RunHistory, endedEarly: JobtideError | null) {
-  const { job, command, world, session } = parts
-  const { journal } = session
-  const history = session.readHistory()
-  // The journal knows every batch that was split during the run.
-  const recorded = history.runs.get(run.started.run_id) ?? run
-  const nowMs = serviceTime(history, world.clock.now())
-  const bought = {
-    ...(endedEarly === null ? judgeList(job, history, recorded, nowMs) : NOT_JUDGED),
-    /** Organisations that were not read to the end; more than 0 only when the run ended early. */
-    unread: endedEarly === null ? 0 : unreadOrganizations(recorded),
-    runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
-    load: null as LoadReport | null,
-    failure: null as Error | null,
-  }
-  if (command === 'extract') return bought
-  try {
-    bought.load = await timed(parts, 'load', () =>
-      session.warehouse.use((warehouse) => loadStage(warehouse, journal, world, history)),
-    )
-  } catch (error) {
-    if (!(error instanceof Error)) throw error
-    bought.failure = error
-  }
-  return bought
-}
 
 const NOT_JUDGED: ListVerdict = { unknownList: null, nothingCovered: null }
 
@@ -370,8 +351,8 @@ export type SampleReport = Awaited<ReturnType<typeof sampleRun>>
 export async function sampleRun(job: Job, count: number, service: Service, world: RunWorld) {
   const { clock, random } = world
   return withSession(job, 'plan', world, async (session) => {
-    const { history, writer, backups } = session
-    const begun = await beginRun({ job, command: 'plan', history, writer, clock, backups })
+    const { writer } = session
+    const begun = await beginRun({ ...session, job, command: 'plan', clock })
     const { run, organizations, leftBehind } = begun
     const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
     // Those that an earlier sample could not finish come first: others would cost as much again.
