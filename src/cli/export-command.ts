@@ -59,9 +59,9 @@ async function exportToDatabase(
 ): Promise<Report> {
   refuseMisfit(format, '--format is for a folder')
   const { DEFAULT_SCHEMA, loadDatabase } = await import('../run/databases.ts')
-  const target = { to, schema: schema ?? DEFAULT_SCHEMA, tables: names }
+  const target = { to, schema: schema ?? DEFAULT_SCHEMA }
   const loaded = await whileReading(context, (warehouse) =>
-    loadDatabase(warehouse, target, context),
+    loadDatabase(warehouse, target, names, context),
   )
   const { database, tables } = loaded
   const rows = sum(tables.map((one) => one.rows))

@@ -34,6 +34,10 @@ interface Asked {
 
 export interface Collection extends Omit<CollectQuestion, 'lookups'> {
   readonly declared: Endpoint
+  /** The file that lists the things; else that of the pipeline, or the command. */
+  readonly list: string
+  /** Lines of it that name nothing. */
+  readonly skipped: readonly SkippedLines[]
   /**
    * Reads the things to request, each once. Not before a run: an SQL select reads the warehouse.
    * @throws ConfigError naming file and line of what the endpoint would refuse
@@ -53,7 +57,7 @@ export async function readCollection(
   file: string,
   overrides: { readonly organizations?: string; readonly limit?: number },
   dataDir: string,
-): Promise<[collection: Collection, list: string, skipped: readonly SkippedLines[]]> {
+): Promise<Collection> {
   const { for_each: source, options, refresh_days: days, pages } = spec
   const declared = keeping(spec, file)
   const fills = spec.fills ?? declared.subject
@@ -97,8 +101,8 @@ export async function readCollection(
   // A list is read once, and checked at once.
   const known = typeof source === 'object' && list === null ? null : await readNow()
   const read = async () => known ?? readNow()
-  const about = { pipeline: spec.name, endpoint: declared.name, declared, pages }
-  return [{ ...about, read, refreshMs: days * DAY }, list ?? file, skipped]
+  const about = { pipeline: spec.name, endpoint: declared.name, declared, pages, skipped }
+  return { ...about, list: list ?? file, read, refreshMs: days * DAY }
 }
 
 /** Erased people are never requested, even if a list still names them. */
@@ -116,7 +120,8 @@ export function collectOnce(
   const declared = declaredAs(endpoint)
   const known = lookupsOf(lookupsWith(declared, options, endpoint))
   const read = () => Promise.resolve(known)
-  return { pipeline, endpoint, declared, read, refreshMs, pages, repeatsRefused: true }
+  const about = { pipeline, endpoint, declared, list: 'the command', skipped: [] }
+  return { ...about, read, refreshMs, pages, repeatsRefused: true }
 }
 
 /** The endpoint, with contacts kept where the pipeline says so. */

@@ -24,10 +24,15 @@ type DatabaseWorld = Pick<
   'directory' | 'clock' | 'version' | 'environment' | 'stop' | 'onProgress'
 >
 
-/** Loads what has changed since the last load. @throws JobtideError when nothing was loaded */
+/**
+ * Loads what has changed since the last load.
+ * @param names of tables for analysts; null: all
+ * @throws JobtideError when nothing was loaded
+ */
 export async function loadDatabase(
   warehouse: Warehouse,
-  { to, schema, tables: names }: DatabaseTarget,
+  { to, schema }: Pick<DatabaseTarget, 'to' | 'schema'>,
+  names: readonly string[] | null,
   world: DatabaseWorld,
 ) {
   const { directory, clock, version, environment = {}, stop, onProgress } = world
@@ -71,7 +76,7 @@ export async function loadDatabases(
   const outcomes: DatabaseOutcome[] = []
   for (const target of targets) {
     try {
-      const report = await loadDatabase(warehouse, target, world)
+      const report = await loadDatabase(warehouse, target, target.tables ?? null, world)
       const changed = report.tables.filter(({ rowsChanged }) => rowsChanged !== null)
       world.logger.info({ at: report.database, tables: changed.length }, 'database_loaded')
       outcomes.push({ ...report, problem: null })
@@ -102,29 +107,23 @@ function remember(root: string, memory: Memory): void {
   if (stableJson(readJson(path)) !== stableJson(memory)) writeJson(path, memory)
 }
 
-function remembered(root: string): { readonly path: string; readonly memory: Memory | null }[] {
-  const folder = folderIn(root)
-  const paths = namesIn(folder, /\.json$/).map((name) => join(folder, name))
-  return paths.map((path) => ({
-    path,
-    memory: memorySchema.safeParse(readJson(path)).data ?? null,
-  }))
-}
-
 /** The databases that this data directory loaded, as an erasure names them; opens none of them. */
-export function databasesToErase(root: string): StoreFindings[] {
-  return remembered(root).map(findingOf)
-}
-
-function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): StoreFindings {
-  const nothing = { snapshots: [], tables: [] }
-  if (memory !== null) {
-    const destination = `${memory.at} (schema ${memory.schema})`
-    return { destination, problem: null, ...nothing }
-  }
-  const problem =
-    'damaged: which database was loaded is not known; remove it, and export there again'
-  return { destination: path, problem, ...nothing }
+export function databasesToErase(root: string) {
+  const folder = folderIn(root)
+  return namesIn(folder, /\.json$/).map((name) => {
+    const path = join(folder, name)
+    const memory = memorySchema.safeParse(readJson(path)).data ?? null
+    const found: StoreFindings = {
+      destination: memory === null ? path : `${memory.at} (schema ${memory.schema})`,
+      problem:
+        memory === null
+          ? 'damaged: which database was loaded is not known; remove it, and export there again'
+          : null,
+      snapshots: [],
+      tables: [],
+    }
+    return { path, memory, found }
+  })
 }
 
 /**
@@ -133,18 +132,16 @@ function findingOf({ path, memory }: ReturnType<typeof remembered>[number]): Sto
  */
 export async function eraseInDatabases(warehouse: Warehouse, world: DatabaseWorld) {
   const findings: StoreFindings[] = []
-  for (const one of remembered(world.directory.root)) {
-    let found = findingOf(one)
+  for (const { path, memory, found } of databasesToErase(world.directory.root)) {
+    let erased = {}
     try {
-      if (one.memory !== null) {
-        found = { ...found, ...(await eraseInDatabase(warehouse, one.memory, world)) }
-      }
+      if (memory !== null) erased = await eraseInDatabase(warehouse, memory, world)
     } catch (error) {
       world.stop.throwIfAborted()
       const { message } = expectedError(error)
-      found = { ...found, problem: `${message}; where it is gone for good, remove ${one.path}` }
+      erased = { problem: `${message}; where it is gone for good, remove ${path}` }
     }
-    findings.push(found)
+    findings.push({ ...found, ...erased })
   }
   return findings
 }
@@ -159,7 +156,7 @@ async function eraseInDatabase(
   const there = await postgresTables(address, schema, world.stop)
   const made = new Set((await tablesToExport(warehouse, null)).map(({ name }) => name))
   const tables = there.filter((name) => made.has(name))
-  const { tables: loaded } = await loadDatabase(warehouse, { to, schema, tables }, world)
+  const { tables: loaded } = await loadDatabase(warehouse, { to, schema }, tables, world)
   const changed = loaded.filter(({ rowsChanged }) => (rowsChanged ?? 0) > 0)
   const left = there.filter((name) => !made.has(name)).join(', ')
   const problem = left && `nothing makes ${left} any longer: drop what is named there`

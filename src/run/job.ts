@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { EVENT_TYPES, type Filters } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { parsePipeline, type CollectSpec, type PipelineSpec } from '../plan/pipeline.ts'
-import { durationMs, type NotifySpec } from '../plan/pipeline-fields.ts'
+import { durationMs } from '../plan/pipeline-fields.ts'
 import type { Question } from '../plan/plan.ts'
 import type { SkippedLines } from '../plan/skipped-lines.ts'
 import { parsePeople, watchedOrganizations, type WatchList } from '../plan/watch-lists.ts'
@@ -21,25 +21,20 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
 import { WHOLE_PATH, isUnexpanded, withoutCredentials } from '../support/text.ts'
-import { MINUTE } from '../support/units.ts'
 import { backupTarget, type BackupTarget } from './backup/backup-target.ts'
 import { readCollection, type Collection } from './collection.ts'
 import { refuseOwnPlace } from './data-directory.ts'
 import { CHECK_PATH, readOrganizations } from './organizations-file.ts'
 import { findPipeline, refuseOthersPipeline } from './pipeline-file.ts'
 
-/** Options that allow a run which is refused without them. */
-interface Allowances {
-  /** Continues without lost journal segments, whose pages are bought again. */
-  readonly acceptLoss: boolean
-  /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
-  readonly beginAgain: boolean
-  /** Forgets the time before which the service wants no request. */
-  readonly forgetPause: boolean
-}
-
 /** The overrides of the command line; absent values come from the file. */
-export interface Overrides extends Partial<Allowances>, LossChoices {
+export interface Overrides extends LossChoices {
+  /** Continues without lost journal segments, whose pages are bought again. */
+  readonly acceptLoss?: boolean
+  /** Begins a new journal for a warehouse whose journal is gone: everything is bought again. */
+  readonly beginAgain?: boolean
+  /** Forgets the time before which the service wants no request. */
+  readonly forgetPause?: boolean
   readonly organizations?: string
   /** Only this many organisations, from the beginning of the list. */
   readonly limit?: number
@@ -53,41 +48,6 @@ export interface Overrides extends Partial<Allowances>, LossChoices {
   readonly engine?: 'duckdb' | 'spark' | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
-}
-
-export interface Job extends Allowances {
-  readonly pipeline: string
-  /** The destinations of messages about runs; null for none. */
-  readonly notify: NotifySpec | null
-  /** When it is due; null when it says no time. */
-  readonly schedule: Schedule | null
-  /** The question about job changes; without organisations if the pipeline collects something else. */
-  readonly question: Question
-  /** The things to collect; null for job changes. */
-  readonly collection: Collection | null
-  /** Absolute path of the list of organisations, or of what is collected. */
-  readonly organizationsFile: string
-  /** True for a pipeline or list of Jobtide's package, whose organisations only the simulator knows. */
-  readonly isBundled: boolean
-  /** Lines of the list that named a company already named. */
-  readonly duplicates: number
-  /** Lines that name nothing, of each list that has some. */
-  readonly skipped: readonly SkippedLines[]
-  readonly creditsLimit: number | null
-  /** Credits all runs of the pipeline together may spend in a calendar month (UTC). */
-  readonly creditsPerMonth: number | null
-  readonly requestsPerSecond: number | null
-  readonly concurrency: number
-  readonly maxWaitMs: number
-  /** Where snapshots go; null publishes nothing. */
-  readonly snapshot: SnapshotTarget | null
-  readonly backups: readonly BackupTarget[]
-  readonly databases: readonly DatabaseTarget[]
-  readonly publishing: LossChoices
-  /** Older events are erased after a run; null keeps all. */
-  readonly retentionDays: number | null
-  /** Whose changes go to watch_hits. */
-  readonly watch: readonly WatchList[]
 }
 
 export interface SnapshotTarget {
@@ -108,13 +68,7 @@ export interface SparkBuild {
   readonly address: string | null
 }
 
-export interface DatabaseTarget {
-  /** An address without a password, or `${NAME_URL}`. */
-  readonly to: string
-  readonly schema: string
-  /** Names of tables for analysts; null: all. */
-  readonly tables: readonly string[] | null
-}
+export type DatabaseTarget = PipelineSpec['destinations'][number]
 
 const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
 
@@ -125,23 +79,52 @@ const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
  */
 export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
   const { file, spec } = readPipeline(name)
-  const { limits } = spec
-  const concurrency = overrides.concurrency ?? limits.concurrency
   const asked =
     spec.kind === 'collect'
-      ? collected(spec.name, ...(await readCollection(spec, file, overrides, dataDir)))
+      ? collected(await readCollection(spec, file, overrides, dataDir))
       : await readQuestion(spec, file, overrides)
+  return jobOf(asked, spec, overrides, dataDir)
+}
+
+/** What a job asks for. */
+interface Asked {
+  /** The question about job changes; without organisations if the pipeline collects something else. */
+  readonly question: Question
+  /** The things to collect; null for job changes. */
+  readonly collection: Collection | null
+  /** Absolute path of the list of organisations, or of what is collected. */
+  readonly organizationsFile: string
+  /** True for a pipeline or list of Jobtide's package, whose organisations only the simulator knows. */
+  readonly isBundled: boolean
+  /** Lines of the list that named a company already named. */
+  readonly duplicates: number
+  /** Lines that name nothing, of each list that has some. */
+  readonly skipped: readonly SkippedLines[]
+  /** Whose changes go to watch_hits. */
+  readonly watch: readonly WatchList[]
+}
+
+type Common = Pick<PipelineSpec, 'name' | 'limits' | 'timezone' | 'destinations'> &
+  Partial<PipelineSpec | CollectSpec>
+
+export type Job = Readonly<ReturnType<typeof jobOf>>
+
+function jobOf(asked: Asked, spec: Common, overrides: Overrides, dataDir: string) {
+  const { limits, schedule, timezone } = spec
   return {
     ...asked,
-    question: { ...asked.question, concurrency },
     pipeline: spec.name,
+    /** The destinations of messages about runs; null for none. */
     notify: spec.notify ?? null,
-    schedule: spec.schedule === undefined ? null : { cron: spec.schedule, timezone: spec.timezone },
+    /** When it is due; null when it says no time. */
+    schedule: schedule === undefined ? null : ({ cron: schedule, timezone } satisfies Schedule),
     creditsLimit: overrides.credits ?? limits.credits ?? null,
+    /** Credits all runs of the pipeline together may spend in a calendar month (UTC). */
     creditsPerMonth: limits.credits_per_month ?? null,
     requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
-    concurrency,
+    concurrency: concurrencyOf(spec, overrides),
     maxWaitMs: durationMs(limits.max_wait),
+    /** Where snapshots go; null publishes nothing. */
     snapshot: snapshotTarget(spec, overrides, dataDir),
     backups: [backupOf(spec, overrides, dataDir) ?? []].flat(),
     databases: databasesOf(spec, overrides),
@@ -149,6 +132,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
       adoptDestination: overrides.adoptDestination ?? false,
       acceptShrink: overrides.acceptShrink ?? false,
     },
+    /** Older events are erased after a run; null keeps all. */
     retentionDays: spec.retention_days ?? null,
     acceptLoss: overrides.acceptLoss ?? false,
     beginAgain: overrides.beginAgain ?? false,
@@ -156,32 +140,20 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   }
 }
 
+const concurrencyOf = ({ limits }: Pick<PipelineSpec, 'limits'>, { concurrency }: Overrides) =>
+  concurrency ?? limits.concurrency
+
 /** A job for one request, without file and schedule; the next run of a pipeline publishes its result. */
 export function oneOffJob(
   collection: Collection,
-  { credits = null, forgetPause = false, backups = [] }: OneOffOptions,
+  { credits, forgetPause = false, backups = [] }: OneOffOptions,
 ): Job {
-  const { pipeline } = collection
-  return {
-    ...collected(pipeline, collection, 'the command', []),
-    pipeline,
-    notify: null,
-    schedule: null,
-    creditsLimit: credits,
-    creditsPerMonth: null,
-    requestsPerSecond: null,
-    concurrency: 1,
-    // A person waits for the result.
-    maxWaitMs: 2 * MINUTE,
-    snapshot: null,
-    backups,
-    databases: [],
-    publishing: {},
-    retentionDays: null,
-    acceptLoss: false,
-    beginAgain: false,
-    forgetPause,
-  }
+  const { pipeline: name } = collection
+  // A person waits for the result.
+  const limits = { credits: credits ?? undefined, concurrency: 1, max_wait: '2m' }
+  const spec = { name, limits, timezone: 'UTC', destinations: [] }
+  const overrides = { forgetPause, journalBackup: false } as const
+  return { ...jobOf(collected(collection), spec, overrides, '.'), backups }
 }
 
 export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
@@ -189,7 +161,11 @@ export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
   readonly forgetPause?: boolean
 }
 
-async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrides) {
+async function readQuestion(
+  spec: PipelineSpec,
+  file: string,
+  overrides: Overrides,
+): Promise<Asked> {
   const namedList = resolve(dirname(file), spec.organizations)
   const organizationsFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(organizationsFile)
@@ -208,6 +184,7 @@ async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrid
     window: overrides.days ?? spec.window,
     initialWindow: spec.initial_window,
     overlapHours: spec.overlap_hours,
+    concurrency: concurrencyOf(spec, overrides),
   }
   return {
     question,
@@ -220,13 +197,9 @@ async function readQuestion(spec: PipelineSpec, file: string, overrides: Overrid
   }
 }
 
-function collected(
-  pipeline: string,
-  collection: Collection,
-  organizationsFile: string,
-  skipped: readonly SkippedLines[],
-) {
-  // It asks nothing of job changes.
+/** As {@link Asked}, with a question that asks nothing of job changes. */
+function collected(collection: Collection): Asked {
+  const { pipeline, list: organizationsFile, skipped } = collection
   const ever = { window: 'all', initialWindow: 'all', overlapHours: 0 } as const
   const question = { pipeline, organizations: [], eventTypes: [], ...ever }
   const asked = { question, collection, organizationsFile, skipped }
@@ -280,7 +253,7 @@ function databasesOf(
     const hint = 'Leave destinations: out, or build with engine: duckdb. Nothing was sent.'
     throw new ConfigError(what, { hint })
   }
-  return destinations.map(({ tables = null, ...target }) => ({ ...target, tables }))
+  return destinations
 }
 
 // Even if this run publishes nothing, because its pages are worth as much.

@@ -37,6 +37,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     ...oneOffJob({ pipeline: 'nightly' } as Collection, {}),
     question: aQuestion({ organizations: asked, ...question }),
     collection: null,
+    skipped: [],
     organizationsFile: 'organizations.csv',
     concurrency: 2,
     maxWaitMs: 15 * MINUTE,

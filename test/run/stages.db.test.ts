@@ -86,7 +86,7 @@ describe('a stage that is asked to stop', () => {
 describe('run', () => {
   it('loads the databases of a pipeline that publishes no snapshot', async () => {
     const simulator = await simulate(manyEvents(3, { detectedDaysAgo: 3 }))
-    const databases = [{ to: 'postgres://127.0.0.1:1/closed', schema: 'jobtide', tables: null }]
+    const databases = [{ to: 'postgres://127.0.0.1:1/closed', schema: 'jobtide' }]
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), databases })
     const { publish, databases: ended } = await nights.night(NOW, { command: 'run' })
     expect(publish).toBe(null)

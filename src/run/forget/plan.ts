@@ -48,7 +48,7 @@ export async function planErasure(world: ErasureWorld, request: Erasable) {
   for (const target of ids.length === 0 ? [] : world.targets(known.destinations)) {
     stores.push(await findInTarget(world, target, markers))
   }
-  stores.push(...databasesToErase(directory.root))
+  stores.push(...databasesToErase(directory.root).map(({ found }) => found))
   return {
     people: ids.length,
     /** Ids of people without any data here. */
