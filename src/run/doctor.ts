@@ -187,13 +187,12 @@ export async function pipelineFindings(
       const hint = 'Fix the cause named here: until then the pipeline cannot run.'
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
-      const about = { name, job }
       findings.push(
         ...fileFindings(pipeline),
-        listFinding(about),
+        listFinding(job),
         scheduleFinding(pipeline, freshness),
-        await look(`${name} to`, () => destinationFinding(about, freshness, world)),
-        ...(await databaseFindings(about, world)),
+        await look(`${name} to`, () => destinationFinding(job, freshness, world)),
+        ...(await databaseFindings(job, world)),
       )
     }
   }
@@ -231,20 +230,14 @@ function fileFindings({ name, argument }: KnownPipeline): Finding[] {
   return [finding(name, 'warning', found, `chmod g-w ${file}`)]
 }
 
-interface ReadPipeline {
-  readonly name: string
-  readonly job: Job
-}
-
-function listFinding({ name, job }: ReadPipeline): Finding {
-  const { question, collection, organizationsFile, skipped } = job
+function listFinding({ pipeline, question, collection, organizationsFile, skipped }: Job): Finding {
   const found =
     collection === null
       ? `${countText(question.organizations.length, 'organisation')} in ${organizationsFile}`
       : `${collection.endpoint}, by ${organizationsFile}`
   const state = skipped.length === 0 ? 'ok' : 'warning'
   const hint = 'Write an id or a URL into these lines, or remove them.'
-  return finding(name, state, [found, ...skipped.map(skippedText)].join('; '), hint)
+  return finding(pipeline, state, [found, ...skipped.map(skippedText)].join('; '), hint)
 }
 
 function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness): Finding {
@@ -262,15 +255,15 @@ function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness
 
 /** Connects to each database; writes nothing. One that is away is a warning, because a run buys and publishes without it. */
 async function databaseFindings(
-  { name, job }: ReadPipeline,
+  { pipeline, databases }: Job,
   { environment = {}, stop }: Pick<RunWorld, 'environment' | 'stop'>,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const { to, schema } of job.databases) {
-    const one = await look(`${name} to`, async () => {
+  for (const { to, schema } of databases) {
+    const one = await look(`${pipeline} to`, async () => {
       const address = postgresAddress(to, environment)
       await postgresTables(address, schema, stop)
-      return finding(`${name} to`, 'ok', `${address.shown} (schema ${schema}) answers`)
+      return finding(`${pipeline} to`, 'ok', `${address.shown} (schema ${schema}) answers`)
     })
     findings.push(one.state === 'problem' ? { ...one, state: 'warning' } : one)
   }
@@ -278,11 +271,11 @@ async function databaseFindings(
 }
 
 async function destinationFinding(
-  { name, job }: ReadPipeline,
+  job: Job,
   { history }: Freshness,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
 ): Promise<Finding> {
-  const check = `${name} to`
+  const check = `${job.pipeline} to`
   if (job.snapshot === null) return finding(check, 'ok', 'publishes nothing')
   const { to } = job.snapshot
   if (isFolderAddress(to) && !existsSync(to)) {

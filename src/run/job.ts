@@ -61,12 +61,7 @@ export interface SnapshotTarget {
   readonly spark?: SparkBuild | undefined
 }
 
-export interface SparkBuild {
-  /** The command that starts the job and waits for its end. */
-  readonly submit: readonly string[]
-  /** The destination as Spark calls it; null: as Jobtide does. */
-  readonly address: string | null
-}
+export type SparkBuild = NonNullable<ReturnType<typeof sparkBuildOf>>
 
 export type DatabaseTarget = PipelineSpec['destinations'][number]
 
@@ -148,18 +143,15 @@ export function oneOffJob(
   collection: Collection,
   { credits, forgetPause = false, backups = [] }: OneOffOptions,
 ): Job {
-  const { pipeline: name } = collection
   // A person waits for the result.
-  const limits = { credits: credits ?? undefined, concurrency: 1, max_wait: '2m' }
-  const spec = { name, limits, timezone: 'UTC', destinations: [] }
+  const limits = { credits, concurrency: 1, max_wait: '2m' }
+  const spec = { name: collection.pipeline, limits, timezone: 'UTC', destinations: [] }
   const overrides = { forgetPause, journalBackup: false } as const
   return { ...jobOf(collected(collection), spec, overrides, '.'), backups }
 }
 
-export interface OneOffOptions extends Partial<Pick<Job, 'backups'>> {
-  readonly credits?: number | null
-  readonly forgetPause?: boolean
-}
+export type OneOffOptions = Pick<Overrides, 'credits' | 'forgetPause'> &
+  Partial<Pick<Job, 'backups'>>
 
 async function readQuestion(
   spec: PipelineSpec,
@@ -317,7 +309,14 @@ function readPipeline(name: string): {
 export function sparkBuildOf(build: PipelineSpec['build'], engine: 'duckdb' | 'spark' | undefined) {
   const { engine: said = 'duckdb', submit, address } = build ?? {}
   if ((engine ?? said) === 'duckdb') return undefined
-  if (submit !== undefined) return { submit, address: address ?? null }
+  if (submit !== undefined) {
+    return {
+      /** The command that starts the job and waits for its end. */
+      submit,
+      /** The destination as Spark calls it; null: as Jobtide does. */
+      address: address ?? null,
+    }
+  }
   throw new ConfigError('the pipeline does not say how a Spark job is started', {
     hint: 'Add `build: {engine: spark, submit: [spark-submit, …]}` to it. Nothing was sent.',
   })

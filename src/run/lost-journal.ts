@@ -85,7 +85,10 @@ async function refuseOlder(
       present.has(segment) && bytes > statSync(join(journal.folder, segment)).size,
   )
   // Asked for only then: there may be a million.
-  const pages = isShorter && losses.size === 0 ? await rowsOf<Page>(directory.warehouse, PAGES) : []
+  const pages =
+    isShorter && losses.size === 0
+      ? await rowsOf<{ request_id: string }>(directory.warehouse, PAGES)
+      : []
   const lacks = pages.length === 0 ? 0 : lacking(journal, pages)
   if (gone.length + lacks === 0) return
   // The journal may have taken the place of one that is gone: then the warehouse knows that one, until the next load.
@@ -101,10 +104,6 @@ async function refuseOlder(
   })
 }
 
-interface Page {
-  readonly request_id: string
-}
-
 const PAGES = 'select request_id from ops.pages where body_sha256 is not null'
 
 /** Nothing where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
@@ -116,7 +115,7 @@ async function rowsOf<T extends object>(path: string, sql: string): Promise<read
   }
 }
 
-function lacking(journal: Journal, pages: readonly Page[]): number {
+function lacking(journal: Journal, pages: readonly { readonly request_id: string }[]): number {
   const there = new Set<string>()
   for (const segment of journal.segments()) {
     for (const { record } of journal.read(segment)) {

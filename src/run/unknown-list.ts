@@ -17,29 +17,21 @@ import { countText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
-export interface ListVerdict {
-  /** The problem of a list without an organisation that the service knows; else null. */
-  readonly unknownList: {
-    readonly problem: ConfigError
-    /** False where the organisations may simply be quiet: then the run does not end with exit 2. */
-    readonly isSure: boolean
-  } | null
-  /** Why the run covered or found nothing; null if it did, or had nothing to ask for. */
-  readonly nothingCovered: JobtideError | null
-}
+export type ListVerdict = ReturnType<typeof judgeList>
 
 /**
  * Judges the list of a job by all that was ever read of it, after a run that nothing stopped.
  * @param nowMs milliseconds since 1970 UTC, by the service's clock
  */
-export function judgeList(job: Job, history: History, run: RunHistory, nowMs: number): ListVerdict {
-  if (run.started.command === 'find')
-    return { unknownList: null, nothingCovered: searchRefused(run) }
-  if (job.collection !== null)
-    return { unknownList: null, nothingCovered: nothingFound(run, history, job) }
+export function judgeList(job: Job, history: History, run: RunHistory, nowMs: number) {
+  const isFound = run.started.command === 'find'
+  const isOfChanges = !isFound && job.collection === null
+  const judge = isOfChanges ? nothingCovered : nothingFound
   return {
-    unknownList: run.events === 0 ? unknownList(job, history, nowMs) : null,
-    nothingCovered: nothingCovered(run, history, job),
+    /** The problem of a list without an organisation that the service knows; else null. */
+    unknownList: isOfChanges && run.events === 0 ? unknownList(job, history, nowMs) : null,
+    /** Why the run covered or found nothing; null if it did, or had nothing to ask for. */
+    nothingCovered: isFound ? searchRefused(run) : judge(run, history, job),
   }
 }
 
@@ -72,6 +64,7 @@ function unknownList({ question, organizationsFile }: Job, history: History, now
       context: { refused: refused.length, silent: silent.length },
     },
   )
+  // The organisations may simply be quiet: then the run does not end with exit 2.
   return { problem, isSure: sum(silent.map(daysRead)) >= SURE_DAYS }
 }
 
