@@ -28,7 +28,7 @@ import { absoluteAddress, isFolderAddress, openStore } from '../publish/store/op
 import { verifySnapshot, type Finding, type VerifyReport } from '../publish/verify.ts'
 import { proveBackup } from '../run/backup/back-up.ts'
 import { knownBackups } from '../run/backup/backup-target.ts'
-import { leaveOutErased } from '../run/forget/rebuild.ts'
+import { leaveOutErased } from '../run/forget/erase.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { isThere } from '../support/atomic-file.ts'

@@ -4,24 +4,33 @@
  */
 
 import { parseJson } from '../api/schemas.ts'
-import type { CutBody } from '../journal/erase-events.ts'
+import type { CutBody, CutPage } from '../journal/erase-events.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { StorageError } from '../support/errors.ts'
-import { buildAfterErasure, deleteErasable } from '../warehouse/erase-rows.ts'
+import { buildAfterErasure, countErasable, deleteErasable } from '../warehouse/erase-rows.ts'
 import { SIGNAL_DELIVERY } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { Suppression } from './suppression.ts'
+import type { IsNamed, Suppression } from './suppression.ts'
 
 /**
  * Deletes the rows that the list excludes. The bytes stay in the file until it is rewritten, which `ops.suppression`
  * records.
- * @param also people who may only be in the user's own tables, and further texts that name people in answers
  */
-export async function leaveOut(
+export async function leaveOut(warehouse: Warehouse, suppression: Suppression) {
+  const before = await followed(warehouse)
+  await follow(warehouse, before.list, false)
+  const found = await excluded(warehouse, suppression, 'delete')
+  const isClean = Object.keys(found.rows).length === 0
+  await follow(warehouse, suppression.list, isClean && before.is_rewritten)
+  return found
+}
+
+/** Counts the rows that the list excludes, or deletes them. */
+export async function excluded(
   warehouse: Warehouse,
   suppression: Suppression,
-  also: { readonly profileIds: readonly string[]; readonly isNamed: IsNamed } = NO_ONE,
+  how: 'count' | 'delete',
 ) {
   const people: string[] = []
   const known = await warehouse.stream('select distinct profile_id from job_change_events')
@@ -29,33 +38,25 @@ export async function leaveOut(
     const ids = rows.map(([id]) => String(id))
     people.push(...ids.filter((id) => suppression.coversPerson(id)))
   }
-  const before = await followed(warehouse)
-  await follow(warehouse, before.list, false)
-  const rows = await deleteErasable(warehouse, {
-    profileIds: [...new Set([...people, ...also.profileIds])],
+  const rows = await (how === 'count' ? countErasable : deleteErasable)(warehouse, {
+    profileIds: [...new Set([...people, ...suppression.profileIds])],
     eventsBefore: suppression.eventsBefore,
     // A value that was nested too deeply to be kept is a fixed text, which is not JSON and names no person.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
-  const isNamed: IsNamed = (text, member) =>
-    suppression.coversText(text, member) || also.isNamed(text, member)
-  const answers = suppression.people === 0 ? 0 : await cutAnswers(warehouse, isNamed)
-  const all = answers === 0 ? rows : { ...rows, 'main.answers': answers }
-  const isClean = Object.keys(all).length === 0
-  await follow(warehouse, suppression.list, isClean && before.is_rewritten)
+  const answers = suppression.people === 0 ? [] : await answersNaming(warehouse, suppression)
+  if (how === 'delete' && answers.length > 0) await cutAnswers(warehouse, answers)
   return {
-    /** Listed people who were in the warehouse. */
+    /** Listed people who are in the warehouse. */
     people: people.length,
-    rows: all,
+    rows: answers.length === 0 ? rows : { ...rows, 'main.answers': answers.length },
   }
 }
 
-const NO_ONE = { profileIds: [], isNamed: () => false }
-
-/** Removes the parts of a warehouse's answers that name people. @returns how many answers */
-async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<number> {
-  const named = await answersNaming(warehouse, isNamed)
-  if (named.length === 0) return 0
+async function cutAnswers(
+  warehouse: Warehouse,
+  named: Awaited<ReturnType<typeof answersNaming>>,
+): Promise<void> {
   await warehouse.transaction(async () => {
     for (const { id, body, isAbout } of named) {
       const nameless = isAbout ? `, subject = '', lookup_key = ''` : ''
@@ -68,18 +69,17 @@ async function cutAnswers(warehouse: Warehouse, isNamed: IsNamed): Promise<numbe
     }
     await buildAfterErasure(warehouse)
   })
-  return named.length
 }
 
 /** The answers of a warehouse that name people, without these people; `body` is null if nothing is left. */
-export async function answersNaming(warehouse: Warehouse, isNamed: IsNamed) {
+async function answersNaming(warehouse: Warehouse, { coversText }: Suppression) {
   const named: { id: string; body: string | null; isAbout: boolean }[] = []
   const { batches } = await warehouse.stream(
     'select request_id, body, subject, endpoint from answers',
   )
   for await (const rows of batches) {
     for (const [id, whole, subject, endpoint] of rows) {
-      const cut = cutAnswer(Buffer.from(String(whole)), isNamed, String(subject))
+      const cut = cutAnswer(Buffer.from(String(whole)), coversText, String(subject))
       if (cut === null) continue
       const body = cut.body.toString('utf8')
       const isEmpty = endpoint === SIGNAL_DELIVERY && rowsOfDelivery(String(id), body).length === 0
@@ -124,6 +124,16 @@ async function followed(warehouse: Warehouse) {
 // From a page go the events of erased people; from a list of an answer the item that names them, such as one of 25 people
 // found by a search; if an answer names them outside a list, all of it.
 
+/** Removes what the list excludes: events from pages, and what names its people from answers. */
+export function cutting(suppression: Suppression): CutPage {
+  return (body, record) => {
+    if (record.kind === 'page_received')
+      return cutEvents(body, (event) => suppression.coversEvent(event))
+    const subject = record.kind === 'answer_received' ? record.subject : ''
+    return cutAnswer(body, suppression.coversText, subject)
+  }
+}
+
 /** The events on a page, each as sent. */
 export function eventsOn(body: Buffer): readonly unknown[] {
   return eventsIn(parseJson(body))
@@ -159,9 +169,6 @@ function isWritable(value: unknown): boolean {
     throw error
   }
 }
-
-/** Whether a text, without escapes, names a person who is not kept. @param member the member with this value */
-export type IsNamed = (text: string, member?: string) => boolean
 
 /**
  * Cuts the parts of an answer that name people who are not kept.

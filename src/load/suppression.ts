@@ -54,8 +54,7 @@ const storedSchema = z.union([
   listSchema.omit({ pages: true }).extend({ format_version: z.literal(FORMAT_WITHOUT_PAGES) }),
 ])
 
-type List = Omit<z.infer<typeof listSchema>, 'format_version'>
-type Content = Omit<List, 'mac'>
+type List = z.infer<typeof listSchema>
 
 const markSchema = listSchema.pick({ generation: true, mac: true })
 /** The list, according to the journal and certificates. */
@@ -66,34 +65,46 @@ const certificateSchema = z.object({ list: markSchema })
 export interface Erasable {
   readonly profileIds: readonly string[]
   readonly pages?: readonly string[]
+  /** Further texts by which answers name these people. */
+  readonly isNamed?: IsNamed
   /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
   readonly eventsBefore: number | null
 }
 
+/** Whether a text, without escapes, names a person who is not kept. @param member the member with this value */
+export type IsNamed = (text: string, member?: string) => boolean
+
 /** Everything that one data directory does not keep. */
 export class Suppression {
+  /** As it is stored; null if there never was one. */
+  readonly stored: List | null
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
   readonly #pages: ReadonlySet<string>
-  /** The MACs of this list and of earlier ones, oldest first; empty if there never was one. */
-  readonly lists: readonly string[]
+  /** Ids on the list, where they are known: these people may only be in the user's own tables. */
+  readonly profileIds: readonly string[]
+  readonly #isNamed: IsNamed | undefined
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
 
-  constructor(
-    list: Pick<Content, 'key' | 'people' | 'pages' | 'events_before'>,
-    lists: readonly string[],
-  ) {
-    this.#key = list.key
-    this.lists = lists
-    this.#hashes = new Set(list.people)
-    this.#pages = new Set(list.pages)
-    this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
+  constructor(stored: List | null, { profileIds = [], isNamed }: Partial<Erasable> = {}) {
+    this.stored = stored
+    this.profileIds = profileIds
+    this.#isNamed = isNamed
+    this.#key = stored?.key ?? randomBytes(KEY_BYTES).toString('hex')
+    this.#hashes = new Set(stored?.people)
+    this.#pages = new Set(stored?.pages)
+    this.eventsBefore = stored?.events_before ? Date.parse(stored.events_before) : null
+  }
+
+  /** The MACs of this list and of earlier ones, oldest first; empty if there never was one. */
+  get lists(): readonly string[] {
+    return this.stored === null ? [] : [...this.stored.earlier, this.stored.mac]
   }
 
   /** The MAC of the list; null if there never was one. */
   get list(): string | null {
-    return this.lists.at(-1) ?? null
+    return this.stored?.mac ?? null
   }
 
   get people(): number {
@@ -104,17 +115,44 @@ export class Suppression {
     return this.people === 0 && this.eventsBefore === null
   }
 
+  hashOf(profileId: string): string {
+    return personHash(this.#key, profileId)
+  }
+
+  /**
+   * The list that also has these people, and excludes events older than `eventsBefore`. A later day replaces an earlier
+   * one, never the reverse: erased events would come back with the next complete read.
+   */
+  including(erasable: Erasable): Suppression {
+    const { profileIds, pages: written = [], eventsBefore: before } = erasable
+    const people = new Set([...this.#hashes, ...profileIds.map((id) => this.hashOf(id))])
+    const pages = new Set([...this.#pages, ...written.map((page) => pageHash(this.#key, page))])
+    const isLater = before !== null && (this.eventsBefore ?? Number.NEGATIVE_INFINITY) < before
+    const isLonger = people.size > this.#hashes.size || pages.size > this.#pages.size
+    if (!isLonger && !isLater) return new Suppression(this.stored, erasable)
+    const content: Omit<List, 'mac'> = {
+      format_version: FORMAT_VERSION,
+      generation: this.lists.length + 1,
+      key: this.#key,
+      people: [...people],
+      pages: [...pages],
+      events_before: isLater ? isoInstant(before) : (this.stored?.events_before ?? null),
+      earlier: [...this.lists],
+    }
+    return new Suppression({ ...content, mac: macOf(content) }, erasable)
+  }
+
   coversPerson(profileId: string): boolean {
-    return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
+    return this.people > 0 && this.#hashes.has(this.hashOf(profileId))
   }
 
   /**
    * Whether a text in an answer is the id, page, mail address or handle of a person who is not kept; a handle only
    * where the service writes handles, because some are names of other people. @param member the member with this value
    */
-  readonly coversText = (text: string, member = ''): boolean => {
+  readonly coversText: IsNamed = (text, member = '') => {
     if (this.people === 0) return false
-    if (this.coversPerson(text)) return true
+    if (this.coversPerson(text) || this.#isNamed?.(text, member) === true) return true
     const isPage = /[/@]/.test(text) && !/\s/.test(text) && !COMPANY_PAGE.test(text)
     return (isPage || HANDLES.has(member)) && this.#pages.has(pageHash(this.#key, text))
   }
@@ -135,60 +173,38 @@ export class Suppression {
  * @throws ConfigError if this version cannot read its format
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
-  const list = readList(journal, noted)
-  return new Suppression(list ?? emptyList(), listsOf(list))
+  return new Suppression(readList(journal, noted))
 }
 
 /**
- * Puts people on the list, and excludes events older than `eventsBefore`. A later day replaces an earlier one, never
- * the reverse: erased events would come back with the next complete read.
+ * Puts people on the list, and excludes events older than `eventsBefore`, as {@link Suppression.including} does.
  * @param nowMs milliseconds since 1970 UTC
- * @returns the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
+ * @returns also the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
  * @throws StorageError when the list is lost, or the disk refuses
  */
-export async function suppress(
-  journal: Journal,
-  { profileIds, pages: pageTexts = [], eventsBefore }: Erasable,
-  nowMs: number,
-): Promise<{ readonly people: string[]; readonly list: ListMark | null }> {
+export async function suppress(journal: Journal, erasable: Erasable, nowMs: number) {
   const noted = readHistory(journal).suppression
-  let list = readList(journal, noted)
-  const { key, people, pages, events_before: before } = list ?? emptyList()
-  const hashes = profileIds.map((id) => personHash(key, id))
-  const all = [...new Set([...people, ...hashes])]
-  const allPages = [...new Set([...pages, ...pageTexts.map((page) => pageHash(key, page))])]
-  const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
-  if (all.length > people.length || allPages.length > pages.length || isLater) {
-    const earlier = listsOf(list)
-    const stored = {
-      format_version: FORMAT_VERSION,
-      generation: earlier.length + 1,
-      key,
-      people: all,
-      pages: allPages,
-      events_before: isLater ? isoInstant(eventsBefore) : before,
-      earlier,
-    }
-    list = { ...stored, mac: macOf(stored) }
-    writeJson(join(dirname(journal.folder), SUPPRESSED_FILE), list)
+  const before = readSuppression(journal, noted)
+  const suppression = before.including(erasable)
+  const { stored } = suppression
+  if (stored !== null && stored !== before.stored) {
+    writeJson(join(dirname(journal.folder), SUPPRESSED_FILE), stored)
   }
-  if (list === null) return { people: hashes, list }
-  const mark = { generation: list.generation, mac: list.mac }
+  const list: ListMark | null = stored && { generation: stored.generation, mac: stored.mac }
   // Recorded in the journal, so that from now on the loss of the list, or an older list in its place, is noticed. An
   // empty journal stays empty, because it names no people.
-  if (noted?.generation !== mark.generation && journal.segments().length > 0) {
-    await journal.append({ kind: 'suppression_changed', at: nowMs, ...mark })
+  if (list !== null && noted?.generation !== list.generation && journal.segments().length > 0) {
+    await journal.append({ kind: 'suppression_changed', at: nowMs, ...list })
   }
-  return { people: hashes, list: mark }
-}
-
-function emptyList(): Content {
-  const key = randomBytes(KEY_BYTES).toString('hex')
-  return { generation: 0, key, people: [], pages: [], events_before: null, earlier: [] }
+  const people = erasable.profileIds.map((id) => suppression.hashOf(id))
+  return { suppression, people, list }
 }
 
 /** The list next to a journal; null if there never was one. */
-function readList(journal: Journal, noted: ListMark | null = readHistory(journal).suppression) {
+function readList(
+  journal: Journal,
+  noted: ListMark | null = readHistory(journal).suppression,
+): List | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
   const ofJournal = noted === null ? [] : [{ by: 'the journal', ...noted }]
@@ -204,15 +220,11 @@ function readList(journal: Journal, noted: ListMark | null = readHistory(journal
       const age = `it is number ${list.generation}, and ${by} knows of number ${generation}`
       throw lost(`${path} is an older list: ${age}`)
     }
-    if (generation > 0 && listsOf(list)[generation - 1] !== mac) {
+    if (generation > 0 && [...list.earlier, list.mac][generation - 1] !== mac) {
       throw lost(`${path} is not the list that ${by} knows`)
     }
   }
   return list
-}
-
-function listsOf(list: List | null): string[] {
-  return list === null ? [] : [...list.earlier, list.mac]
 }
 
 /** The lists that certificates of a data directory refer to. A damaged certificate only shows that there was a list. */
@@ -233,7 +245,7 @@ export function certificatesIn(root: string): { readonly name: string; readonly 
 
 const COMPANY_PAGE = /\/(?:company|school|showcase)\/[^/]*\/?$/i
 
-export function personHash(key: string, profileId: string): string {
+function personHash(key: string, profileId: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
 }
 
@@ -256,7 +268,7 @@ function parseList(path: string, bytes: Buffer): List {
   if (list === undefined) throw lost(`${path} is damaged: it does not hold a suppression list`)
   const { mac, ...content } = list
   if (macOf(content) === mac && list.generation === list.earlier.length + 1) {
-    return { pages: [], ...list }
+    return { pages: [], ...list, format_version: FORMAT_VERSION }
   }
   throw lost(`${path} was changed: its content does not fit its MAC`)
 }
@@ -299,7 +311,7 @@ const timesSchema = eventSchema.pick({ changed_at: true, detected_at: true })
  * Whether an event as sent changed and was detected before `beforeMs`, milliseconds since 1970 UTC; never if that is
  * null.
  */
-export function isOlder(event: unknown, beforeMs: number | null): boolean {
+function isOlder(event: unknown, beforeMs: number | null): boolean {
   if (beforeMs === null) return false
   const times = timesSchema.safeParse(event).data
   return times !== undefined && times.changed_at < beforeMs && times.detected_at < beforeMs

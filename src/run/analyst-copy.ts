@@ -9,7 +9,6 @@
 
 import { chmodSync, existsSync, statSync, type Stats } from 'node:fs'
 import { constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
 import { OWNER_ONLY, syncFile } from '../support/atomic-file.ts'
 import { JobtideError, LockedError, asStorageError, onDisk } from '../support/errors.ts'
 import { openToReaders } from '../support/file-modes.ts'
@@ -27,7 +26,7 @@ export type AnalystCopyReport = Awaited<ReturnType<typeof makeAnalystCopy>>
  */
 export async function makeAnalystCopy({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
   const beganAt = clock.monotonic()
-  const path = analystCopyPath(directory)
+  const path = directory.analystCopy
   let bytes = 0
   let problem: JobtideError | null = null
   try {
@@ -47,13 +46,8 @@ export async function makeAnalystCopy({ directory, clock }: Pick<RunWorld, 'dire
   }
 }
 
-export function analystCopyPath({ root }: Pick<DataDirectory, 'root'>): string {
-  return join(root, 'analyst.duckdb')
-}
-
 /** Looks for the copy, without opening it or the warehouse; null when there is none. @throws StorageError */
-export function findAnalystCopy({ root, warehouse }: DataDirectory) {
-  const path = analystCopyPath({ root })
+export function findAnalystCopy({ analystCopy: path, warehouse }: DataDirectory) {
   return onDisk(path, () => {
     const copy = statSync(path, { throwIfNoEntry: false })
     if (copy === undefined) return null

@@ -82,6 +82,8 @@ export function dataDirectory(root: string) {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
+    /** The copy of the warehouse for analysts. */
+    analystCopy: join(path, 'analyst.duckdb'),
     /** The statements that read tables as known on a day, for analysts; a build writes it. */
     asKnownOn: join(path, 'as_known_on.sql'),
     /** Deliveries that the journal does not have yet. */

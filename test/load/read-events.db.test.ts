@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
 import { eventColumns, readPages, ReadingNotes, type PageBody } from '../../src/load/read-events.ts'
 import { sqlText } from '../../src/support/assets.ts'
-import { Suppression, personHash } from '../../src/load/suppression.ts'
+import { Suppression } from '../../src/load/suppression.ts'
 import { receivedJson } from '../../src/support/json.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
@@ -118,13 +118,12 @@ const page = fc
     }
   })
 
-const key = '0'.repeat(64)
 const suppressions = [
-  new Suppression({ key, people: [], pages: [], events_before: null }, []),
-  new Suppression(
-    { key, people: [personHash(key, 'per_2')], pages: [], events_before: '1990-01-01T00:00:00Z' },
-    [key],
-  ),
+  new Suppression(null),
+  new Suppression(null).including({
+    profileIds: ['per_2'],
+    eventsBefore: Date.UTC(1990, 0, 1),
+  }),
 ]
 
 /** The result for the events of some pages. */

@@ -16,7 +16,7 @@ import { tablesOf } from '../../warehouse/erase-rows.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
-import { dataDirectory, type DataDirectory } from '../data-directory.ts'
+import { dataDirectory } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { isLockFile } from '../lock.ts'
 import type { RunWorld } from '../stages.ts'
@@ -48,131 +48,6 @@ export function searchIn(world: ErasureWorld, name: string, markers: readonly Ma
 
 export function scratchOf({ directory }: Pick<ErasureWorld, 'directory'>): string {
   return `${directory.scratch}.forget-${process.pid}`
-}
-
-// Shorter ones stand in everything.
-const SHORTEST_BYTES = 6
-
-const OWN_COLUMNS =
-  'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
-const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_id, organization_name, organization_slug, organization_network_url`
-
-export type Known = Awaited<ReturnType<typeof knownOf>>
-
-/** What a data directory knows about people. */
-export async function knownOf(warehouse: Warehouse, profileIds: readonly string[]) {
-  const addresses = profileIds.filter((id) => /[/@]/.test(id))
-  const destinations = await knownDestinations(warehouse)
-  if (profileIds.length === 0) return { markers: [], notHere: [], pages: [], destinations }
-  const notHere = await unknownAmong(warehouse, profileIds)
-  const markers = await markersOf(warehouse, profileIds, new Set(notHere))
-  const pages = [...addresses, ...(await pagesOf(warehouse, profileIds))]
-  return {
-    markers,
-    /** The ids without any event, reject or answer: of people erased before, or never here. */
-    notHere,
-    /** Pages and handles of the people; an id that is an address, of a page or of mail, is one. */
-    pages,
-    destinations,
-  }
-}
-
-export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
-  const rows = await warehouse.all<{ destination: string }>(
-    'select distinct destination from ops.snapshots order by 1',
-  )
-  return rows.map(({ destination }) => destination)
-}
-
-/** Does `work` with the warehouse of a data directory, to be read as it is; with an empty one where there is none yet. */
-export async function readingIn<T>(
-  { warehouse: file }: Pick<DataDirectory, 'warehouse'>,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  const [path, mode] = existsSync(file)
-    ? ([file, 'read'] as const)
-    : ([':memory:', 'write'] as const)
-  return withWarehouse({ path, mode }, async (warehouse) => {
-    // Version 0.11 had no answers.
-    if ((await tablesOf(warehouse)).every(({ name }) => name !== 'main.answers')) {
-      await warehouse.run(
-        'create temp table answers (request_id varchar, subject varchar, endpoint varchar, body varchar)',
-      )
-    }
-    return work(warehouse)
-  })
-}
-
-async function unknownAmong(warehouse: Warehouse, profileIds: readonly string[]) {
-  const rows = await warehouse.all<{ id: string }>(
-    `with named as materialized (select distinct unnest(from_json($1, '["varchar"]')) as id)
-    select id from named
-    where not exists (from job_change_events where profile_id = id)
-      and not exists (from ops.rejects where contains(event, id))
-      and not exists (from answers where contains(body, id) or contains(subject, id))
-    order by id`,
-    [JSON.stringify(profileIds)],
-  )
-  return rows.map(({ id }) => id)
-}
-
-async function pagesOf(warehouse: Warehouse, profileIds: readonly string[]): Promise<string[]> {
-  const rows = await warehouse.all<{ page: string }>(
-    `select distinct unnest([person_handle, person_network_url]) as page
-     from (
-       select profile_id, person_handle, person_network_url from job_change_events
-       union all
-       select profile_id, person_handle, person_network_url from job_change_event_versions)
-     where profile_id in (select unnest(from_json($1, '["varchar"]')))`,
-    [JSON.stringify(profileIds)],
-  )
-  return rows.flatMap(({ page }) => (page === null || page === '' ? [] : page))
-}
-
-/**
- * The ids of people, and texts about them of 6 bytes or more that occur neither in texts about others, the names of pipelines
- * nor in the descriptions of tables. A text there that no event has as an id is not an id, so it is not searched for.
- * @param unknown the ids that are not here
- */
-export async function markersOf(
-  warehouse: Warehouse,
-  profileIds: readonly string[],
-  unknown: ReadonlySet<string>,
-): Promise<Marker[]> {
-  // A join of texts and candidates instead of `exists` keeps only the candidates in memory.
-  const rows = await warehouse.all<{ text: string; is_id: boolean; is_shared: boolean }>(
-    `with
-      erased as materialized (select unnest(from_json($1, '["varchar"]')) as profile_id),
-      events as (
-        from job_change_events select profile_id in (from erased) as is_theirs, ${ALL_COLUMNS}
-        union all by name
-        from job_change_event_versions select profile_id in (from erased) as is_theirs, ${ALL_COLUMNS}),
-      candidates as (
-        select distinct text from (select unnest([${OWN_COLUMNS}]) as text from events where is_theirs)
-        where strlen(text) >= ${SHORTEST_BYTES}
-        union
-        from erased),
-      others as (
-        select unnest([${ALL_COLUMNS}]) as text from events where not is_theirs
-        union all select organization_id from ops.coverage
-        union all select pipeline from ops.runs
-        union all select comment from duckdb_columns() where not internal
-        union all select comment from duckdb_tables()
-        union all select sql from duckdb_views() where not internal
-        union all select macro_definition from duckdb_functions() where not internal),
-      shared as (
-        select distinct candidates.text
-        from others inner join candidates on contains(others.text, candidates.text))
-    select text, text in (from erased) as is_id, text in (from shared) as is_shared
-    from candidates order by text`,
-    [JSON.stringify(profileIds)],
-  )
-  return rows
-    .filter(({ text, is_id, is_shared }) => !is_shared || (is_id && !unknown.has(text)))
-    .map(({ text, is_shared }) => ({
-      text,
-      is_unique: !is_shared && Buffer.byteLength(text) >= SHORTEST_BYTES,
-    }))
 }
 
 export interface SearchReport {
@@ -238,18 +113,14 @@ export async function searchStore(
         hint: 'Something other than Jobtide removed it: restore it from a backup.',
       })
     })
-  const report = await searchAll(keys, open, options)
-  return {
-    ...report,
-    matches: report.matches.map((key) => store.urlOf(key)),
-    unsearched: report.unsearched.map(({ name, why }) => ({ name: store.urlOf(name), why })),
-  }
+  return searchAll(keys, open, options, (key) => store.urlOf(key))
 }
 
 async function searchAll(
-  names: readonly string[],
+  given: readonly string[],
   open: Open,
   { markers, scratchFolder, signal, onFile }: SearchOptions,
+  nameOf = (path: string) => path,
 ): Promise<SearchReport> {
   const terms = new SearchTerms(markers.flatMap(spellingsOf))
   const matches: string[] = []
@@ -272,13 +143,13 @@ async function searchAll(
         else unsearched.push({ name, why: messageOf(error).split('\n', 1)[0] ?? '' })
       }
     }
-    for (const [index, name] of names.entries()) {
+    for (const [index, one] of given.entries()) {
       signal?.throwIfAborted()
-      await open(name, (path) => search(path, name))
-      onFile?.(index + 1, names.length)
+      await open(one, (path) => search(path, nameOf(one)))
+      onFile?.(index + 1, given.length)
     }
   })
-  return { files: names.length, bytes, matches, unsearched }
+  return { files: given.length, bytes, matches, unsearched }
 }
 
 /** Every spelling of a text in a file: plain, and as JSON writes it; in quotes if only whole values count. */

@@ -30,9 +30,9 @@ import { dataDirectory } from '../data-directory.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { pipelineFilesIn, unlessWrong } from '../pipeline-file.ts'
 import { loadStage, openTarget, publishStage } from '../stages.ts'
+import { knownDestinations } from './known.ts'
 import { wasGone, type Marker, type StoreFindings } from './pending.ts'
 import {
-  knownDestinations,
   searchFolder,
   searchStore,
   unsearchedIn,
@@ -93,26 +93,6 @@ export async function refuseNewerPlaces(world: ErasureWorld, journal: Journal): 
   await refuseNewerBackups(world, journal)
 }
 
-/** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
-export function findInTarget(
-  world: ErasureWorld,
-  target: SnapshotTarget,
-  markers: readonly Marker[],
-): Promise<StoreFindings> {
-  const owner = copyAround(world.directory.root, target.to)
-  return owner === null ? find(world, target, markers) : leftToCopy(world, target, markers, owner)
-}
-
-function find(
-  world: ErasureWorld,
-  target: SnapshotTarget,
-  markers: readonly Marker[],
-): Promise<StoreFindings> {
-  return inTarget(world, target, 'read', async (store) =>
-    snapshotsNaming(world, store, await listSnapshots(store), markers),
-  )
-}
-
 /**
  * The data directory that has a copy of this one's journal, and that a folder lies in; null for none. Its
  * snapshots are not ours to replace: their readers would see our rows, and its next publish would be refused.
@@ -135,35 +115,30 @@ function identityIn(root: string): string | null {
   }
 }
 
-/** Changes nothing there, and says what is left to do. @param owner the data directory around it */
-async function leftToCopy(
-  world: ErasureWorld,
-  target: SnapshotTarget,
-  markers: readonly Marker[],
-  owner: string,
-): Promise<StoreFindings> {
-  const { problem, snapshots, ...found } = await find(world, target, markers)
-  const what = `${countText(snapshots.length, 'snapshot')} there ${snapshots.length === 1 ? 'names' : 'name'} a person to be erased`
-  const advice = `It lies in a copy of this data directory: run forget with --data-dir ${owner} as well, or remove the copy`
-  const left = snapshots.length === 0 ? null : `${what}. ${advice}`
-  return { ...found, problem: problem ?? left, snapshots: [] }
-}
-
 /**
  * If readers see a snapshot that names the people, publishes one without them, then drops every snapshot that names
  * them. A failed destination does not stop the others: its failure is its `problem`. One in a copy of the data directory
  * is left to an erasure there.
+ * @param how find: only looks for those snapshots
  */
 export function eraseInTarget(
   world: ErasureWorld,
   target: SnapshotTarget,
   markers: readonly Marker[],
+  how: 'find' | 'erase' = 'erase',
 ): Promise<StoreFindings> {
   const owner = copyAround(world.directory.root, target.to)
-  if (owner !== null) return leftToCopy(world, target, markers, owner)
-  return inTarget(world, target, 'write', async (store) => {
+  const isOurs = how === 'erase' && owner === null
+  return inTarget(world, target, isOurs ? 'write' : 'read', async (store) => {
     const manifests = await listSnapshots(store)
     const named = await snapshotsNaming(world, store, manifests, markers)
+    if (owner !== null && named.length > 0) {
+      const what = `${countText(named.length, 'snapshot')} there ${named.length === 1 ? 'names' : 'name'} a person to be erased`
+      throw new PublishError(
+        `${what}. It lies in a copy of this data directory: run forget with --data-dir ${owner} as well, or remove the copy`,
+      )
+    }
+    if (!isOurs) return named
     // An older format may hold data outside its files: deleted rows, statistics in its Delta logs.
     const old = manifests.filter((manifest) => !isOfThisFormat(manifest))
     const ids = [...new Set([...old.map(({ snapshot_id: id }) => id), ...named])].toSorted()
