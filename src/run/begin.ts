@@ -44,15 +44,7 @@ import { noneTracked } from './unknown-list.ts'
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
 export type RunCommand = RunStarted['command']
 
-export interface BegunRun {
-  readonly run: RunHistory
-  readonly resumed: boolean
-  readonly organizations: number
-  /** Companies not asked for because the service refused them in the last days. */
-  readonly skipped: Plan['quarantined']
-  /** Pages paid for in batches of an earlier run that are planned again; they are still kept and loaded. */
-  readonly leftBehind: number
-}
+export type BegunRun = Awaited<ReturnType<typeof beginRun>>
 
 export interface BeginOptions extends Pick<
   Session,
@@ -64,7 +56,7 @@ export interface BeginOptions extends Pick<
 }
 
 /** Begins or resumes a run, and records which. @throws ConfigError when no organisation is left to ask for */
-export async function beginRun(options: BeginOptions): Promise<BegunRun> {
+export async function beginRun(options: BeginOptions) {
   const { job, history, clock } = options
   const nowMs = clock.now()
   const how = beginning(history, job.question, nowMs)
@@ -76,14 +68,18 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   )
   const sha256 = questionSha256(job.question)
   const plan = makePlan(rest, history, serviceTime(history, nowMs))
-  const skipped = plan.quarantined
-  const leftBehind = sum(dropped.map(pagesBought))
+  const about = {
+    /** Companies not asked for because the service refused them in the last days. */
+    skipped: plan.quarantined,
+    /** Pages paid for in batches of an earlier run that are planned again; they are still kept and loaded. */
+    leftBehind: sum(dropped.map(pagesBought)),
+  }
   if (open === null) {
     const { batches, organizations } = plan
-    if (batches.length === 0) throw noneTracked(job.organizationsFile, skipped)
+    if (batches.length === 0) throw noneTracked(job.organizationsFile, about.skipped)
     refuseLost(job, history, organizations)
     const run = await startRun(options, plan, sha256)
-    return { run, resumed: false, organizations, skipped, leftBehind }
+    return { run, resumed: false, organizations, ...about }
   }
   drop(options, open, dropped)
   await resumeRun(options, open, named(plan.batches, open.resumed + 1), sha256)
@@ -91,7 +87,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const organizations = how.isAsPlanned
     ? open.started.organizations
     : plan.organizations + keptOrganizations
-  return { run: open, resumed: true, organizations, skipped, leftBehind }
+  return { run: open, resumed: true, organizations, ...about }
 }
 
 // An organisation that a damaged list lost would go unwatched. In a list that was shortened on purpose all lines name one.
