@@ -19,11 +19,6 @@ import type { RunWorld } from './stages.ts'
 
 export const DEFAULT_SCHEMA = 'jobtide'
 
-type DatabaseWorld = Pick<
-  RunWorld,
-  'directory' | 'clock' | 'version' | 'environment' | 'stop' | 'onProgress'
->
-
 /**
  * Loads what has changed since the last load.
  * @param names of tables for analysts; null: all
@@ -33,7 +28,7 @@ export async function loadDatabase(
   warehouse: Warehouse,
   { to, schema }: Pick<DatabaseTarget, 'to' | 'schema'>,
   names: readonly string[] | null,
-  world: DatabaseWorld,
+  world: RunWorld,
 ) {
   const { directory, clock, version, environment = {}, stop, onProgress } = world
   const address = postgresAddress(to, environment)
@@ -71,7 +66,7 @@ export interface DatabaseOutcome extends Awaited<ReturnType<typeof loadDatabase>
 export async function loadDatabases(
   warehouse: Warehouse,
   targets: readonly DatabaseTarget[],
-  world: DatabaseWorld & Pick<RunWorld, 'logger'>,
+  world: RunWorld,
 ): Promise<DatabaseOutcome[]> {
   const outcomes: DatabaseOutcome[] = []
   for (const target of targets) {
@@ -130,7 +125,7 @@ export function databasesToErase(root: string) {
  * Loads our tables again wherever this data directory loaded some, from a warehouse without the erased rows. One that fails is a
  * `problem`, and does not keep people in the others.
  */
-export async function eraseInDatabases(warehouse: Warehouse, world: DatabaseWorld) {
+export async function eraseInDatabases(warehouse: Warehouse, world: RunWorld) {
   const findings: StoreFindings[] = []
   for (const { path, memory, found } of databasesToErase(world.directory.root)) {
     let erased = {}
@@ -149,7 +144,7 @@ export async function eraseInDatabases(warehouse: Warehouse, world: DatabaseWorl
 async function eraseInDatabase(
   warehouse: Warehouse,
   { to, at, schema }: Memory,
-  world: DatabaseWorld,
+  world: RunWorld,
 ): Promise<Pick<StoreFindings, 'problem' | 'tables'>> {
   const address = postgresAddress(to, world.environment ?? {})
   if (address.shown !== at) throw new ConfigError(`${to} leads to ${address.shown} now`)

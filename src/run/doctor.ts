@@ -26,7 +26,6 @@ import { memoryOfProcess } from '../support/memory.ts'
 import { countText } from '../support/numbers.ts'
 import { postgresAddress } from '../support/postgres-address.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
-import type { BackupWorld } from './backup/back-up.ts'
 import { backupStates } from './backup/backup-target.ts'
 import type { Freshness, KnownPipeline } from './pipelines.ts'
 import type { Job } from './job.ts'
@@ -87,7 +86,7 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
 }
 
 export async function machineFindings(
-  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
+  { directory, clock }: RunWorld,
   limitText: (bytes: number) => string,
 ): Promise<Finding[]> {
   const { root } = directory
@@ -164,7 +163,7 @@ function whyNotWritable(folder: string): string | null {
  * current run gets the time from the service.
  * @param notBefore milliseconds since 1970 UTC
  */
-export async function keepPause(notBefore: number, reason: string, world: BackupWorld) {
+export async function keepPause(notBefore: number, reason: string, world: RunWorld) {
   const { clock, directory } = world
   if (openJournal(directory.journal, clock).segments().length === 0) return
   const uptime = clock.uptime?.() ?? null
@@ -176,10 +175,7 @@ export async function keepPause(notBefore: number, reason: string, world: Backup
   })
 }
 
-export async function pipelineFindings(
-  freshness: Freshness,
-  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory' | 'environment' | 'stop'>,
-): Promise<Finding[]> {
+export async function pipelineFindings(freshness: Freshness, world: RunWorld): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const pipeline of freshness.pipelines) {
     const { name, problem, job } = pipeline
@@ -256,7 +252,7 @@ function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness
 /** Connects to each database; writes nothing. One that is away is a warning, because a run buys and publishes without it. */
 async function databaseFindings(
   { pipeline, databases }: Job,
-  { environment = {}, stop }: Pick<RunWorld, 'environment' | 'stop'>,
+  { environment = {}, stop }: RunWorld,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { to, schema } of databases) {
@@ -273,7 +269,7 @@ async function databaseFindings(
 async function destinationFinding(
   job: Job,
   { history }: Freshness,
-  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+  world: RunWorld,
 ): Promise<Finding> {
   const check = `${job.pipeline} to`
   if (job.snapshot === null) return finding(check, 'ok', 'publishes nothing')

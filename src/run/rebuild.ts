@@ -19,11 +19,6 @@ import { spentWithoutJournal, type LoadedSegment } from './lost-journal.ts'
 import { buildStage, loadStage, type RunWorld } from './stages.ts'
 import { keepWatchLists, watchListsIn } from './watch-lists.ts'
 
-export type RebuildWorld = Pick<
-  RunWorld,
-  'directory' | 'ownFolder' | 'clock' | 'logger' | 'stop' | 'onProgress'
->
-
 /**
  * Rebuilds the warehouse. The caller holds the lock of the data directory.
  * @param own what a user made in the old one
@@ -31,7 +26,7 @@ export type RebuildWorld = Pick<
  */
 export function rebuildWarehouse(
   journal: Journal,
-  world: RebuildWorld,
+  world: RunWorld,
   own: 'refuse' | 'drop' = 'refuse',
 ) {
   const { warehouse: path } = world.directory
@@ -58,7 +53,7 @@ function refuseOwn(path: string, own: readonly OwnThing[]): void {
 /** @param place gives the new warehouse its name, or leaves it: then it goes */
 async function rebuild(
   journal: Journal,
-  world: RebuildWorld,
+  world: RunWorld,
   place: (rebuilt: string) => Promise<void>,
 ) {
   const { logger, directory } = world
@@ -117,7 +112,7 @@ function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T
  */
 export async function rebuildOlder(
   journal: Journal,
-  world: RebuildWorld,
+  world: RunWorld,
   loaded: readonly LoadedSegment[],
 ): Promise<void> {
   const { directory, logger } = world

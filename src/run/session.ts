@@ -16,7 +16,7 @@ import { isoInstant } from '../support/clock.ts'
 import { expectedError, messageOf, type JobtideError } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
-import { backUpEach, checkBackup, type BackupWorld } from './backup/back-up.ts'
+import { backUpEach, checkBackup } from './backup/back-up.ts'
 import { eachOnce, knownBackups, readMemory, type BackupTarget } from './backup/backup-target.ts'
 import { readPending } from './forget/pending.ts'
 import type { Job } from './job.ts'
@@ -61,7 +61,7 @@ export interface WarehouseBefore {
  * @throws JobtideError when something else there is damaged, or of a version that this one does not read; then nothing is changed
  */
 export async function withJournal<T>(
-  world: BackupWorld,
+  world: RunWorld,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs'>,
   losses: 'refuse' | 'accept',
   work: (journal: Journal, lock: DataLock, before: WarehouseBefore) => Promise<T>,
@@ -122,7 +122,7 @@ export async function withJournal<T>(
 async function takeInbox(
   journal: Journal,
   files: readonly string[],
-  { directory: { inbox, warehouse }, clock, logger }: BackupWorld,
+  { directory: { inbox, warehouse }, clock, logger }: RunWorld,
 ): Promise<void> {
   for (const file of leftInInbox(inbox, clock.now())) removeFile(file)
   // A lost journal would look like one that has just begun.

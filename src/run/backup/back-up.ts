@@ -35,18 +35,13 @@ import {
   type BackupTarget,
 } from './backup-target.ts'
 
-export type BackupWorld = Pick<
-  RunWorld,
-  'directory' | 'clock' | 'logger' | 'version' | 's3Endpoint' | 'onProgress' | 'stop'
->
-
 /**
  * Opens the place of a backup. A place below an open destination is part of it, and is not probed again.
  * @param within the destination of the snapshots, where it is open
  */
 export async function openBackup(
   { place, s3 }: BackupTarget,
-  { clock, s3Endpoint }: Pick<RunWorld, 'clock' | 's3Endpoint'>,
+  { clock, s3Endpoint }: RunWorld,
   access: 'read' | 'write',
   within: ObjectStore | null = null,
 ): Promise<ObjectStore> {
@@ -66,7 +61,7 @@ export async function openBackup(
 export async function checkBackup(
   target: BackupTarget,
   journal: Journal,
-  world: BackupWorld,
+  world: RunWorld,
   access: 'read' | 'write' = 'read',
   within: ObjectStore | null = null,
 ): Promise<void> {
@@ -89,7 +84,7 @@ export async function checkBackup(
 async function backUp(
   target: BackupTarget,
   journal: Journal,
-  world: BackupWorld,
+  world: RunWorld,
   within: ObjectStore | null = null,
   here: BackupList = describeJournal(journal, world),
 ): Promise<void> {
@@ -112,7 +107,7 @@ async function backUp(
   }
 }
 
-async function copy(store: ObjectStore, here: BackupList, journal: Journal, world: BackupWorld) {
+async function copy(store: ObjectStore, here: BackupList, journal: Journal, world: RunWorld) {
   const { stop, onProgress } = world
   const there = await readBackupList(store)
   if (there !== null) {
@@ -150,7 +145,7 @@ async function copy(store: ObjectStore, here: BackupList, journal: Journal, worl
 async function removeOthers(
   store: ObjectStore,
   { segments }: BackupList,
-  { clock }: Pick<BackupWorld, 'clock'>,
+  { clock }: RunWorld,
 ): Promise<number> {
   const named = new Set(segments.map(segmentKey))
   const isLeft = ({ key }: { readonly key: string }) => !named.has(key)
@@ -167,7 +162,7 @@ async function removeOthers(
 function refuseOther(
   there: BackupList,
   { folder, segments }: Pick<Journal, 'folder' | 'segments'>,
-  { directory, clock }: Pick<BackupWorld, 'directory' | 'clock'>,
+  { directory, clock }: RunWorld,
   place: string,
 ): void {
   refuseOtherJournal(
@@ -210,7 +205,7 @@ export function refuseOtherJournal(
  * Backs the journal up to every known place, for commands that run no pipeline. A failure is shown in the log and in
  * `status`; the next run tries again.
  */
-export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Promise<void> {
+export async function backUpWhereKnown(journal: Journal, world: RunWorld): Promise<void> {
   await backUpEach(knownBackups(world.directory.root, journal), journal, world)
 }
 
@@ -221,7 +216,7 @@ export async function backUpWhereKnown(journal: Journal, world: BackupWorld): Pr
 export async function backUpEach(
   targets: readonly BackupTarget[],
   journal: Journal,
-  world: BackupWorld,
+  world: RunWorld,
   within: ObjectStore | null = null,
 ): Promise<JobtideError | null> {
   let first: JobtideError | null = null
@@ -247,7 +242,7 @@ export async function backUpEach(
 export async function proveBackup(
   target: BackupTarget,
   journal: Journal,
-  world: BackupWorld,
+  world: RunWorld,
   scratchFile: string,
 ): Promise<string[]> {
   const store = await openBackup(target, world, 'read')
@@ -284,7 +279,7 @@ export async function fetchSegment(
  * @throws ConfigError for the backup of a newer version
  * @throws StorageError for one that knows more than this journal
  */
-export async function refuseNewerBackups(world: BackupWorld, journal: Journal): Promise<void> {
+export async function refuseNewerBackups(world: RunWorld, journal: Journal): Promise<void> {
   for (const target of knownBackups(world.directory.root, journal)) {
     const there = await listAt(target, world).catch((error: unknown) => {
       if (!(error instanceof JobtideError) || error.exitCode === EXIT.usage) throw error
@@ -296,7 +291,7 @@ export async function refuseNewerBackups(world: BackupWorld, journal: Journal): 
   }
 }
 
-async function listAt(target: BackupTarget, world: BackupWorld): Promise<BackupList | null> {
+async function listAt(target: BackupTarget, world: RunWorld): Promise<BackupList | null> {
   return (await readBackupList(await openBackup(target, world, 'read')))?.list ?? null
 }
 
@@ -306,7 +301,7 @@ async function listAt(target: BackupTarget, world: BackupWorld): Promise<BackupL
  * @param isLast whether nothing else of the erasure is left to do: then the backup no longer says whom it was about
  * @returns what is left, a sentence for each place
  */
-export async function eraseInBackups(world: BackupWorld, journal: Journal, isLast: boolean) {
+export async function eraseInBackups(world: RunWorld, journal: Journal, isLast: boolean) {
   const { root } = world.directory
   const leftIn = async (target: BackupTarget): Promise<string | null> => {
     const there = await listAt(target, world)

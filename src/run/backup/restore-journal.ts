@@ -36,6 +36,7 @@ import { ConfigError, StorageError, onDisk } from '../../support/errors.ts'
 import { jsonOrNull, refuseOtherFormat } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
 import { PENDING_FILE, PENDING_FORMATS } from '../forget/pending.ts'
+import type { RunWorld } from '../stages.ts'
 import {
   JOURNAL_FOLDER,
   generationOf,
@@ -47,9 +48,7 @@ import {
   type BackupList,
   type BackupTarget,
 } from './backup-target.ts'
-import { fetchSegment, openBackup, refuseOtherJournal, type BackupWorld } from './back-up.ts'
-
-export type RestoredJournal = Awaited<ReturnType<typeof restoreJournal>>
+import { fetchSegment, openBackup, refuseOtherJournal } from './back-up.ts'
 
 /**
  * Restores the journal. The caller holds the lock of the data directory.
@@ -57,7 +56,7 @@ export type RestoredJournal = Awaited<ReturnType<typeof restoreJournal>>
  * @throws StorageError when the backup lacks a segment, or one is not as it was written; nothing is here then that was not before
  * @throws PublishError when the place cannot be reached
  */
-export async function restoreJournal(target: BackupTarget, world: BackupWorld) {
+export async function restoreJournal(target: BackupTarget, world: RunWorld) {
   const { root, journal: folder } = world.directory
   const journal = openJournal(folder, world.clock)
   const isHere = journal.segments().length > 0
@@ -128,7 +127,7 @@ async function fetchSegments(
   store: ObjectStore,
   segments: readonly BackedUpSegment[],
   folder: string,
-  { stop, onProgress }: BackupWorld,
+  { stop, onProgress }: RunWorld,
 ): Promise<void> {
   const wanted = new Set(segments.map(({ segment }) => segment))
   onDisk(folder, () => {
@@ -199,7 +198,7 @@ function placeFiles(list: BackupList, root: string): void {
 /** The credits spent by the newest snapshot, if the backup lies below its destination. */
 async function publishedCredits(
   { place: of, s3 }: BackupTarget,
-  { clock, s3Endpoint, logger }: BackupWorld,
+  { clock, s3Endpoint, logger }: RunWorld,
 ): Promise<number | null> {
   const destination = of.slice(0, -JOURNAL_FOLDER.length - 1)
   if (!of.endsWith(`/${JOURNAL_FOLDER}`)) return null
