@@ -252,7 +252,11 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
     if (!isWrongList || (await warehouse.use(hasEvents))) {
       const { snapshot, publishing, databases } = job
-      const by = { runId: run.started.run_id, writer: session.writer, store }
+      const {
+        writer,
+        history: { suppression },
+      } = session
+      const by = { runId: run.started.run_id, writer, store, suppression }
       if (snapshot !== null) {
         end.publish = await timed(parts, 'publish', () =>
           warehouse.use((open) => publishStage(open, snapshot, by, world, publishing)),
@@ -293,7 +297,11 @@ function unreadOrganizations(run: RunHistory): number {
 
 function build({ job, world, session }: Attempt): Promise<BuildReport> {
   return session.warehouse.use(async (warehouse) => {
-    await storeWatchLists(warehouse, job, readSuppression(session.journal))
+    await storeWatchLists(
+      warehouse,
+      job,
+      readSuppression(session.journal, session.history.suppression),
+    )
     return buildStage(warehouse, world, { titlesOnly: hasSpark(job) })
   })
 }

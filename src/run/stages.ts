@@ -155,9 +155,15 @@ export interface PublishStageReport extends PublishReport {
   readonly gc: GcReport
 }
 
-/** The journal of a data directory as a snapshot names it, and what was erased from it. */
-function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
-  const suppression = readSuppression(openJournal(directory.journal, clock))
+/**
+ * The journal of a data directory as a snapshot names it, and what was erased from it.
+ * @param noted as in {@link readSuppression}
+ */
+function sourceOf(
+  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
+  noted?: History['suppression'],
+) {
+  const suppression = readSuppression(openJournal(directory.journal, clock), noted)
   const { people, eventsBefore, list, lists } = suppression
   const before = eventsBefore === null ? null : isoInstant(eventsBefore)
   return {
@@ -192,10 +198,10 @@ export async function preflightStage(
   target: SnapshotTarget,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
   choices: LossChoices,
-  { spending }: Pick<History, 'spending'>,
+  { spending, suppression }: Pick<History, 'spending' | 'suppression'>,
 ): Promise<ObjectStore> {
   try {
-    const { journalId, notKept, lists } = sourceOf(world)
+    const { journalId, notKept, lists } = sourceOf(world, suppression)
     const store = await openTarget(target, world)
     const source = { journal_id: journalId, not_kept: notKept }
     const credits = sum([...monthlyCredits(spending, null).values()])
@@ -228,7 +234,8 @@ export async function readTarget(target: SnapshotTarget, world: RunWorld): Promi
 
 /**
  * Publishes a snapshot, notes it in the journal, and deletes what is no longer kept.
- * @param by who publishes; with the store where it is open already
+ * @param by who publishes; with the store where it is open already, and what the journal says of erased people where it was
+ *   read already
  */
 export async function publishStage(
   warehouse: Warehouse,
@@ -237,6 +244,7 @@ export async function publishStage(
     readonly runId: string | null
     readonly writer: Pick<JournalWriter, 'append'>
     readonly store?: ObjectStore | null
+    readonly suppression?: History['suppression']
   },
   world: RunWorld,
   choices: PublishChoices = {},
@@ -244,7 +252,7 @@ export async function publishStage(
   const { clock, logger, version, directory, stop } = world
   stop.throwIfAborted()
   const snapshotId = newUlid(clock.now())
-  const { suppression, ...source } = sourceOf(world)
+  const { suppression, ...source } = sourceOf(world, by.suppression)
   await refuseOlderList(warehouse, suppression)
   const shipped = shippedNames()
   const own = await ownTables(warehouse)
