@@ -39,7 +39,7 @@ describe('imports', () => {
     ...Object.fromEntries(base.map((folder) => [folder, ['support']])),
     ...Object.fromEntries(stages.map((folder) => [folder, below])),
     report: ['support', 'warehouse'],
-    observe: ['support'],
+    observe: ['support', 'journal', 'plan'],
     inbox: ['support'],
     run: [...below, ...stages, 'report', 'inbox'],
     cli: [...below, ...stages, 'report', 'observe', 'inbox', 'run', 'simulator', 'config'],
