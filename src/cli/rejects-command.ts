@@ -46,19 +46,14 @@ export async function rejectsCommand(
         ['last (UTC)', 'last_at', 'instant'],
         ['reason', 'reason'],
       ]),
-      table(
-        null,
-        rows,
-        [
-          ['received (UTC)', 'received_at', 'instant'],
-          ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
-          ['reason', 'reason'],
-          ['event', 'event'],
-        ],
-        { notes: rows.length < count ? [newest] : [] },
-      ),
+      table(null, rows, [
+        ['received (UTC)', 'received_at', 'instant'],
+        ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
+        ['reason', 'reason'],
+        ['event', 'event'],
+      ]),
     ],
-    notes: count === 0 ? [] : ['whole events: --json'],
+    notes: count === 0 ? [] : [...(rows.length < count ? [newest] : []), 'whole events: --json'],
     values: { dataDir: context.directory.root, received, rejects: count },
     data: { rows: rows.map((row) => ({ ...row, event: jsonOrNull(row.event) ?? row.event })) },
   }

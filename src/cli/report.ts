@@ -57,17 +57,16 @@ export interface Table {
   /** The JSON key of the rows; null keeps them out of JSON. */
   readonly name: string | null
   readonly rows: readonly object[]
-  readonly notes: readonly string[]
+  /** How many rows people do not see, and which option shows them; null where they see all. */
+  readonly rest: string | null
 }
-
-export type Note = string | readonly [meaning: Meaning, text: string]
 
 export type Section = readonly Fact[] | Table
 
 export interface Report {
   readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
-  readonly notes?: readonly Note[]
+  readonly notes?: readonly string[]
   /** Values for programs in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
   readonly values?: object
   /** Values passed to programs unchanged, such as an event as sent. */
@@ -88,7 +87,6 @@ interface TableChoices<Row> {
   readonly more?: string
   /** A last row for people only. */
   readonly total?: Row
-  readonly notes?: readonly string[]
 }
 
 /** A table of rows. @param name the JSON key of the rows, null to keep them out of JSON */
@@ -98,10 +96,9 @@ export function table<Row extends object>(
   columns: readonly Column<Row>[],
   choices: TableChoices<Row> = {},
 ): Table {
-  const { shown = rows.length, more = 'all with --all', total, notes = [] } = choices
+  const { shown = rows.length, more = 'all with --all', total } = choices
   const visible = [...rows.slice(0, shown), ...(total === undefined ? [] : [total])]
-  const count = numberText(rows.length)
-  const rest = shown >= rows.length ? [] : [`(the first ${shown} of ${count}; ${more})`]
+  const rest = `(the first ${shown} of ${numberText(rows.length)}; ${more})`
   return {
     name,
     rows,
@@ -112,7 +109,7 @@ export function table<Row extends object>(
         cellText(typeof of === 'string' ? (row[of] as Cell) : of(row), kind),
       ),
     ),
-    notes: [...rest, ...notes],
+    rest: shown >= rows.length ? null : rest,
   }
 }
 
@@ -167,20 +164,13 @@ export function reportText(
     if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
     blocks.push(...lines)
   }
-  return [...blocks, ...noteLines(notes, width, paint)].join('\n')
-}
-
-function noteLines(notes: readonly Note[], width: number, paint: Paint): string[] {
-  return notes.map((note) => {
-    const isPlain = typeof note === 'string'
-    const lines = wrapLines(printable(isPlain ? note : note[1]), width)
-    return isPlain ? lines : paint(note[0], lines)
-  })
+  return [...blocks, ...notes.map((note) => wrapLines(printable(note), width))].join('\n')
 }
 
 function tableLines(table: Table, width: number, paint: Paint): string[] {
   if (table.cells.length === 0) return []
-  return [tableText(table, width, paint), ...noteLines(table.notes, width, paint)]
+  const rest = table.rest === null ? [] : [wrapLines(printable(table.rest), width)]
+  return [tableText(table, width, paint), ...rest]
 }
 
 // The lines of a fact are stacked to the right of its label.

@@ -177,11 +177,9 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
         }),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
+      [!fresh && ['not as fresh as it should be:', '', 'error']],
     ],
-    notes: [
-      ...(fresh ? [] : ['', ['error', 'not as fresh as it should be:'] as const]),
-      ...values.judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`]),
-    ],
+    notes: values.judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`]),
     values,
     exitCode: fresh ? EXIT.done : EXIT.stale,
   }
