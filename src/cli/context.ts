@@ -23,24 +23,13 @@ import { isFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { ConfigError, onDisk, systemCode } from '../support/errors.ts'
 import { letGroupRead, isWithin, refuseOthersFile } from '../support/file-modes.ts'
-import {
-  createPeopleLog,
-  silentLogger,
-  type LogLevel,
-  type Logger,
-  type Scrubber,
-} from '../support/logger.ts'
+import { createPeopleLog, silentLogger, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import { decodeText } from '../support/text.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
+import type { CommonOptions } from './declarations.ts'
 import { progressDisplay, type Output, type ProgressDisplay } from './output.ts'
 import type { Result } from './report.ts'
-
-export interface CommonOptions {
-  readonly json?: boolean
-  readonly dataDir?: string
-  readonly logLevel?: LogLevel
-}
 
 export interface ProcessParts {
   readonly environment: Environment

@@ -15,6 +15,7 @@ import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
 import {
@@ -27,13 +28,6 @@ import {
   type Column,
   type Report,
 } from './report.ts'
-
-export interface CreditsOptions {
-  /** Absent shows the summary. */
-  readonly by?: keyof typeof NAMES
-  readonly days?: number
-  readonly all?: boolean
-}
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
 type Row = Omit<OrganizationBill, 'organization_id' | 'asked_as'> & {
@@ -51,7 +45,7 @@ const MOST_UNEXPECTED = 1_000
 export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,
-  { by, days, all = false }: CreditsOptions,
+  { by, days, all = false }: OptionsOf<'credits'>,
 ): Promise<Report> {
   const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)

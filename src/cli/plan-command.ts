@@ -14,12 +14,13 @@ import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { refuseDamaged, skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { withoutErased, type Collection } from '../run/collection.ts'
-import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { readJob, type Job } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/begin.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import {
   counted,
   facts,
@@ -32,18 +33,13 @@ import {
   type Table,
 } from './report.ts'
 
-export interface PlanOptions extends Overrides {
-  /** Number of batches to read for a forecast; see service-commands.ts. */
-  readonly sample?: number
-}
-
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5
 
 export async function planCommand(
   context: Context,
   pipeline: string,
-  { sample, ...options }: PlanOptions,
+  { sample, ...options }: OptionsOf<'plan'>,
 ): Promise<Result> {
   if (sample !== undefined) {
     const { sampleCommand } = await import('./service-commands.ts')

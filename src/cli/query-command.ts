@@ -20,6 +20,7 @@ import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { openForReading } from './reading.ts'
 import { tableText } from './report.ts'
 
@@ -35,13 +36,6 @@ const TABLES =
 const READ_ONLY = 'The warehouse is read-only here, without files.'
 const DEAF_AFTER_MS = 300
 
-interface QueryOptions {
-  /** `spreadsheet` is CSV without formulas. */
-  readonly format: 'table' | 'csv' | 'spreadsheet' | 'json'
-  readonly attach?: readonly string[]
-  readonly recipe?: string
-}
-
 /**
  * Runs one read-only statement on the warehouse or the copy for analysts, without access to network or files other than
  * attached ones.
@@ -51,7 +45,7 @@ interface QueryOptions {
 export async function queryCommand(
   context: Context,
   words: readonly string[],
-  { format, attach = [], recipe: name }: QueryOptions,
+  { format, attach = [], recipe: name }: OptionsOf<'query'>,
 ): Promise<ExitCode> {
   const { output, stop } = context
   const recipe = name === undefined ? null : readRecipe(name)
@@ -151,7 +145,7 @@ const PIECE = MIB
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
-  format: Exclude<QueryOptions['format'], 'table'>,
+  format: Exclude<OptionsOf<'query'>['format'], 'table'>,
 ): Promise<void> {
   const isJson = format === 'json'
   const names = stream.columns.map(({ name }) => name)

@@ -4,6 +4,7 @@ import { jsonOrNull } from '../support/json.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
 import { table, type Report } from './report.ts'
 
@@ -25,7 +26,7 @@ interface Reject {
 
 export async function rejectsCommand(
   context: Context,
-  { limit }: { readonly limit: number },
+  { limit }: OptionsOf<'rejects'>,
 ): Promise<Report> {
   const { sent, reasons, rows } = await whileReading(context, async (warehouse) => ({
     sent: await queryReport<{ received: number }>(warehouse, 'received_events'),

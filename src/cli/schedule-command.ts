@@ -16,17 +16,11 @@ import { onAbort } from '../support/abort.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
-import type { LogLevel } from '../support/logger.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { PROMETHEUS_TYPE, metricsText, writeMetrics, type Attempt } from './metrics.ts'
 import { notifyAll, notifyUnreadable } from './notify.ts'
-
-export interface ScheduleOptions {
-  readonly maxAge?: number
-  readonly healthPort?: number
-  readonly logLevel?: LogLevel
-}
 
 const NO_TURN = { release: () => undefined }
 
@@ -35,7 +29,7 @@ const CLI = join(packageRoot, 'dist', 'cli.js')
 export async function scheduleCommand(
   context: Context,
   named: readonly string[],
-  options: ScheduleOptions,
+  options: OptionsOf<'schedule'>,
 ): Promise<ExitCode> {
   const { directory, clock, logger, stop, output } = context
   // Identified by file: if one is missing, Jobtide's own pipeline of that name must not replace it.
@@ -184,7 +178,7 @@ function tell(
 function runChild(
   { directory, startedWith, stop, output }: Context,
   pipeline: string,
-  { logLevel }: ScheduleOptions,
+  { logLevel }: OptionsOf<'schedule'>,
 ): Promise<{ readonly code: number | null; readonly signal: string | null }> {
   const level = logLevel === undefined ? [] : ['--log-level', logLevel]
   const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]

@@ -28,19 +28,9 @@ import { DAY, SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { bytesText, durationText, facts, table, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
-
-export interface SimulateOptions {
-  readonly port: number
-  readonly key: string
-  readonly seed: number
-  readonly companies: number
-  readonly events?: string
-  readonly organizationsOut?: string
-  readonly rateLimit?: number
-  readonly faults?: string
-}
 
 // The made-up world reaches a month past today, so that an advanced clock still finds new events.
 const WORLD_PAST_MS = 400 * DAY
@@ -64,7 +54,7 @@ export function worldAround(
 
 export async function simulateCommand(
   context: Context,
-  options: SimulateOptions,
+  options: OptionsOf<'simulate'>,
 ): Promise<ExitCode> {
   const { clock, output, stop } = context
   const { port, key, seed, companies, events, rateLimit, faults, organizationsOut } = options

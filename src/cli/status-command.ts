@@ -22,6 +22,7 @@ import { countText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal } from './reading.ts'
 import {
@@ -42,7 +43,7 @@ const WATCH_SECONDS = 5
 export async function statusCommand(
   context: Context,
   named: readonly string[],
-  { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
+  { maxAge, watch }: OptionsOf<'status'>,
 ): Promise<Result> {
   const look = () => lookAt(context, named, maxAge ?? null)
   if (watch === undefined) return look()

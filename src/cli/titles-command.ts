@@ -12,12 +12,7 @@ import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
 import type { Context } from './context.ts'
-
-export interface TitlesOptions {
-  readonly format: 'csv' | 'spreadsheet' | 'json'
-  /** The ladder of config/ladders.yaml to read them by; absent: the general one. */
-  readonly ladder?: string
-}
+import type { OptionsOf } from './declarations.ts'
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
@@ -29,7 +24,7 @@ const ROWS_BETWEEN_STEPS = 5_000
 export async function titlesCommand(
   context: Context,
   file: string,
-  options: TitlesOptions,
+  options: OptionsOf<'titles'>,
 ): Promise<ExitCode> {
   const { clock, output, progress, stop, ownFolder } = context
   if (ownFolder !== null) useOwnLists(readOwnLists(ownFolder))
