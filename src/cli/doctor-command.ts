@@ -30,12 +30,11 @@ import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report }
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {
   const { directory, clock } = context
   const findings = await machineFindings(context, bytesText)
-  const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
-    (error: unknown) => {
-      if (!(error instanceof JobtideError)) throw error
-      return error
-    },
-  )
+  const scope = { directory, clock, named, maxAgeMs: null }
+  const state = await readFreshness(scope).catch((error: unknown) => {
+    if (!(error instanceof JobtideError)) throw error
+    return error
+  })
   if (state instanceof JobtideError) {
     findings.push(finding('pipelines', 'problem', state.message, state.hint ?? null))
     findings.push(...(await serviceFindings(context, null)))

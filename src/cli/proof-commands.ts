@@ -32,7 +32,14 @@ import { leaveOutErased } from '../run/forget/erase.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { isThere } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument, isAbsence } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  errorDocument,
+  expectedError,
+  isAbsence,
+  type JobtideError,
+} from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import { withoutCredentials } from '../support/text.ts'
@@ -74,8 +81,7 @@ export async function verifyCommand(
   try {
     proved = journal.check('bytes')
   } catch (error) {
-    if (!(error instanceof JobtideError)) throw error
-    loss = error
+    loss = expectedError(error)
   }
   try {
     const report = await proving(context, url, options, verifySnapshot)

@@ -4,11 +4,11 @@
  * each file names its question and parameters; its SQL reads them with `getvariable('…')`, so it runs in any DuckDB.
  */
 
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
 import { onAbort } from '../support/abort.ts'
 import { sqlFolder } from '../support/assets.ts'
-import { readNamedFile } from '../support/atomic-file.ts'
+import { namesIn, readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, SIGNALS, type ExitCode } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { countText } from '../support/numbers.ts'
@@ -309,10 +309,7 @@ const EMPTY = /^-- empty: (\w+): (.+)$/m
 const PARAMETER = /^-- parameter: (\w+)(?: = (.*?))?: (.+)$/gm
 
 export function recipeNames(): string[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.sql'))
-    .map((file) => file.slice(0, -'.sql'.length))
-    .toSorted()
+  return namesIn(FOLDER, /\.sql$/).map((file) => basename(file, '.sql'))
 }
 
 /** @throws ConfigError for an unknown name; the hint lists the known ones */

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { nextDue } from '../plan/due.ts'
@@ -109,13 +109,12 @@ function pagesOf(
 ) {
   return {
     // Healthy as long as this process answers: a restart fixes no data problem.
-    '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
+    '/live': () => Promise.resolve(Response.json({ live: true })),
     '/health': async () => healthOf(await look()),
-    '/metrics': async () => ({
-      status: 200,
-      type: PROMETHEUS_TYPE,
-      body: metricsText(await look(), directory, attempts),
-    }),
+    '/metrics': async () => {
+      const headers = { 'content-type': PROMETHEUS_TYPE }
+      return new Response(metricsText(await look(), directory, attempts), { headers })
+    },
   }
 }
 
@@ -145,7 +144,7 @@ function healthOf(freshness: Freshness) {
     ({ id, pipeline, message, hint }) => ({ id, pipeline, message, hint }),
   )
   const fresh = judgements.length === 0
-  return toldAsJson(fresh ? 200 : 503, { fresh, at: new Date(nowMs), judgements })
+  return Response.json({ fresh, at: new Date(nowMs), judgements }, { status: fresh ? 200 : 503 })
 }
 
 function dueOf(freshness: Freshness) {
@@ -202,18 +201,6 @@ function runChild(
   })
 }
 
-export interface Told {
-  readonly status: number
-  readonly type: string
-  readonly body: string
-}
-
-const JSON_TYPE = 'application/json'
-
-export function toldAsJson(status: number, document: object): Told {
-  return { status, type: JSON_TYPE, body: `${JSON.stringify(document)}\n` }
-}
-
 /**
  * Serves `pages` by their paths on 127.0.0.1.
  * @param port 0 for any free one
@@ -221,18 +208,19 @@ export function toldAsJson(status: number, document: object): Told {
  */
 export async function serveHealth(
   port: number,
-  pages: Readonly<Record<string, () => Promise<Told>>>,
+  pages: Readonly<Record<string, () => Promise<Response>>>,
 ) {
   const known = Object.keys(pages).map((path) => `GET ${path}`)
+  const refusal = (status: number, error: unknown) => Response.json({ error }, { status })
+  const answer = async ({ url = '', method = '' }: IncomingMessage) => {
+    const page = pages[url.split('?', 1)[0] ?? '']
+    if (page === undefined) return refusal(404, known.join(', '))
+    if (method !== 'GET' && method !== 'HEAD') return refusal(405, known.join(', '))
+    return page().catch((error: unknown) => refusal(503, errorDocument(error)))
+  }
   const server = createServer((request, response) => {
-    const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const answer =
-      page === undefined || !isRead
-        ? Promise.resolve(toldAsJson(page === undefined ? 404 : 405, { error: known.join(', ') }))
-        : page().catch((error: unknown) => toldAsJson(503, { error: errorDocument(error) }))
-    void answer.then(({ status, type, body }) => {
-      response.writeHead(status, { 'content-type': type }).end(body)
+    void answer(request).then(async (page) => {
+      response.writeHead(page.status, Object.fromEntries(page.headers)).end(await page.text())
     })
   })
   const url = await listenAt(server, '127.0.0.1', port)
