@@ -122,13 +122,11 @@ export function deliveriesIn(file: string): Delivery[] {
 
 export interface Refused {
   readonly deliveries: number
-  /** By status: 413 is one that was too long. */
-  readonly by_status: Readonly<Record<string, number>>
-  /** Reason and time of the last one, milliseconds since 1970 UTC. */
+  /** Time (milliseconds since 1970 UTC), status and reason of the last one; 413 is one that was too long. */
   readonly last: { readonly at: number; readonly status: number; readonly reason: string } | null
 }
 
-const NONE: Refused = { deliveries: 0, by_status: {}, last: null }
+const NONE: Refused = { deliveries: 0, last: null }
 
 /** Statuses of rejected requests to the delivery path; other requests are not deliveries. */
 const COUNTED: ReadonlySet<number> = new Set([400, 401, 413, 503])
@@ -154,11 +152,8 @@ export function openRefusals(folder: string, clock: Clock) {
     const last = waiting.at(-1)
     if (last === undefined) return
     try {
-      const before = readRefused(folder)
-      const byStatus = { ...before.by_status }
-      for (const { status } of waiting) byStatus[status] = (byStatus[status] ?? 0) + 1
-      const deliveries = before.deliveries + waiting.length
-      writeJson(fileIn(folder), { deliveries, by_status: byStatus, last } satisfies Refused)
+      const deliveries = readRefused(folder).deliveries + waiting.length
+      writeJson(fileIn(folder), { deliveries, last } satisfies Refused)
       waiting = []
     } catch (error) {
       if (!(error instanceof StorageError)) throw error
