@@ -21,13 +21,13 @@ import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { agoText, countText, durationText, numberText } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { counted, facts, table, agoText, companyText, durationText, type Report } from './report.ts'
+import { counted, facts, table, companyText, type Report } from './report.ts'
 
 const ROWS_SHOWN = 20
 

@@ -10,7 +10,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { countText, creditsText, numberText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -23,7 +23,6 @@ import {
   facts,
   table,
   companyText,
-  creditsText,
   type Cell,
   type Column,
   type Report,

@@ -17,13 +17,13 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT } from '../support/errors.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { bytesText, countText, firstTexts, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
-import { bytesText, facts, firstTexts, type Fact, type Report, type Result } from './report.ts'
+import { facts, type Fact, type Report, type Result } from './report.ts'
 
 /** `forget`: exit code 0 when nothing is left or nothing was requested; 7 when something is left. */
 export async function forgetCommand(

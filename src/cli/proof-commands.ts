@@ -41,14 +41,14 @@ import {
   type JobtideError,
 } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { bytesText, countText, sum } from '../support/numbers.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { refuseEmpty } from './reading.ts'
-import { table, bytesText, type Report } from './report.ts'
+import { table, type Report } from './report.ts'
 
 /**
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when

@@ -3,6 +3,7 @@
  * use, because `query` does not need it.
  */
 
+import { agoText } from '../support/numbers.ts'
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
@@ -14,7 +15,6 @@ import { ConfigError, JobtideError, LockedError, expectedError } from '../suppor
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { agoText } from './report.ts'
 
 /**
  * @throws ConfigError when the journal has no record; the message names a warehouse that exists @throws JournalLossError when

@@ -23,12 +23,12 @@ import { writeReport, type ReportRequest } from '../report/write-report.ts'
 import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { EXIT } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { bytesText, countText, numberText } from '../support/numbers.ts'
 import { lineText, shellWord, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
-import { bytesText, facts, type Fact, type Report, type Result } from './report.ts'
+import { facts, type Fact, type Report, type Result } from './report.ts'
 
 /** The window, and the organisations of a list; null for all. */
 async function scopeOf(
@@ -80,7 +80,7 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Re
   const { head, organizations, pages, bytes } = await whileReading(context, (warehouse) =>
     writeReportFolder(warehouse, request, (done, total) => {
       stop.throwIfAborted()
-      progress.show({ stage: 'report', done, total })
+      progress.show({ stage: 'report', done, total, name: countText(done, 'page') })
     }),
   )
   const isSome = pages < organizations

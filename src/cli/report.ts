@@ -7,9 +7,15 @@ import CliTable from 'cli-table3'
 import { minuteText } from '../support/clock.ts'
 import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { toSnakeCase } from '../support/json.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
-import { printable } from '../support/text.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
+import {
+  aboutText,
+  bytesText,
+  countText,
+  creditsText,
+  numberText,
+  sum,
+} from '../support/numbers.ts'
+import { cut, printable } from '../support/text.ts'
 
 /** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
@@ -41,12 +47,6 @@ export function facts(
 /** A count of things and what is said of them; empty where there are none. */
 export function counted(count: number, noun: string, rest: string): string {
   return count > 0 ? `${countText(count, noun)} ${rest}` : ''
-}
-
-/** The first of some texts, and how many more there are. @param where the others are shown */
-export function firstTexts(texts: readonly string[], most: number, where = ''): readonly string[] {
-  const more = texts.length - most
-  return more > 0 ? [...texts.slice(0, most), `and ${numberText(more)} more${where}`] : texts
 }
 
 /** Rows: all of them for programs, and for people as many as `shown`. */
@@ -209,41 +209,6 @@ const STATES: readonly (readonly [Meaning, RegExp])[] = [
   ['error', /^(?:failed|killed|problem|refused|unavailable)$/],
 ]
 
-/** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
-export function creditsText(credits: number): string {
-  return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
-}
-
-/** An expected number: rounded, but never 0 unless it is 0. */
-export function aboutText(value: number): string {
-  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
-}
-
-/** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
-export function bytesText(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = 0
-  while (value >= 1_000 && unit < units.length - 1) {
-    value /= 1_000
-    unit += 1
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
-}
-
-/** A duration in milliseconds in words: `0.4 s`, `12.3 s`, `4 min`, `3 h`, `2 days`. */
-export function durationText(ms: number): string {
-  if (ms < MINUTE) return `${(ms / SECOND).toFixed(1)} s`
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
-  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
-  return `${Math.round(ms / DAY)} days`
-}
-
-/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
-export function agoText(ms: number): string {
-  return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
-}
-
 /**
  * A short name of a company for narrow columns; of an address only the last part,
  * `https://network.example/company/acme/` → `…/acme`.
@@ -288,7 +253,7 @@ export function tableText(
 ): string {
   const widths = fitWidths([heads, ...cells], kinds, width)
   const table = new CliTable({
-    head: heads.map((cell, column) => cut(cell, widths[column])),
+    head: heads.map((cell, column) => cut(printable(cell), widths[column])),
     chars: NO_LINES,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: kinds.map((kind) => (LEFT_KINDS.has(kind) ? 'left' : 'right')),
@@ -297,7 +262,7 @@ export function tableText(
     table.push(
       row.map((cell, column) => {
         const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
-        const text = cut(cell, widths[column])
+        const text = cut(printable(cell), widths[column])
         return meaning === undefined ? text : paint(meaning, text)
       }),
     )
@@ -321,10 +286,4 @@ function fitWidths(
     excess -= 1
   }
   return widths
-}
-
-/** A text from outside in at most `width` characters of one line. */
-export function cut(text: string, width = Number.POSITIVE_INFINITY): string {
-  const clean = printable(text)
-  return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
 }

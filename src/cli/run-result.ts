@@ -12,17 +12,16 @@ import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
 import {
-  counted,
-  facts,
-  firstTexts,
   bytesText,
+  countText,
   durationText,
-  cut,
-  type Fact,
-  type Report,
-} from './report.ts'
+  firstTexts,
+  numberText,
+  sum,
+} from '../support/numbers.ts'
+import { cut } from '../support/text.ts'
+import { counted, facts, type Fact, type Report } from './report.ts'
 
 /**
  * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was

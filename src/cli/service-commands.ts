@@ -18,14 +18,14 @@ import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, sampleRun, type SampleReport, type Service } from '../run/run.ts'
 import { packageVersion } from '../support/assets.ts'
 import { ConfigError, errorDocument, type ExitCode } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { countText, durationText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { observed } from './metrics.ts'
 import { withNotifications } from './notify.ts'
 import { conclude } from './output.ts'
-import { durationText, facts, type Report } from './report.ts'
+import { facts, type Report } from './report.ts'
 import {
   erasureState,
   leftBehindText,

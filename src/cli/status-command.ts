@@ -18,23 +18,14 @@ import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { agoText, countText, creditsText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal } from './reading.ts'
-import {
-  counted,
-  facts,
-  table,
-  agoText,
-  creditsText,
-  type Fact,
-  type Report,
-  type Result,
-} from './report.ts'
+import { counted, facts, table, type Fact, type Report, type Result } from './report.ts'
 import { clocksText, clocksValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5

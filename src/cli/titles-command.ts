@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { readTable, refuseWorkbook } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { readOwnLists, useOwnLists } from '../support/own-lists.ts'
 import { csvLine, decodeTable, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
@@ -42,7 +43,7 @@ export async function titlesCommand(
     if (!(await output.stream(text, stop))) break
     done += 1
     if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
-    progress.show({ stage: 'titles', done, total })
+    progress.show({ stage: 'titles', done, total, name: countText(done, 'title') })
     // Yields, so that output is flushed and a Ctrl-C is noticed.
     await clock.sleep(1)
   }

@@ -6,7 +6,7 @@
 import type { RunFinished } from '../journal/records.ts'
 import type { Judgement } from '../plan/judge.ts'
 import { EXIT, isStop } from '../support/errors.ts'
-import { lineText, type Line } from '../support/text.ts'
+import { cut, lineText, type Line } from '../support/text.ts'
 
 export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
@@ -180,10 +180,4 @@ function unformatted(text: string): string {
 // Slack asks for these three and no others.
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length
-    ? text
-    : `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
