@@ -21,13 +21,14 @@ import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
-import { agoText, countText, durationText, numberText } from '../support/numbers.ts'
+import { agoText, countText, counted, durationText, numberText } from '../support/numbers.ts'
+import { companyText } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { counted, facts, table, companyText, type Report } from './report.ts'
+import { facts, table, type Report } from './report.ts'
 
 const ROWS_SHOWN = 20
 

@@ -10,7 +10,8 @@ import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
-import { countText, creditsText, numberText, sum } from '../support/numbers.ts'
+import { countText, counted, creditsText, numberText, sum } from '../support/numbers.ts'
+import { companyText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -18,15 +19,7 @@ import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
-import {
-  counted,
-  facts,
-  table,
-  companyText,
-  type Cell,
-  type Column,
-  type Report,
-} from './report.ts'
+import { facts, table, type Cell, type Column, type Report } from './report.ts'
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
 type Row = Omit<OrganizationBill, 'organization_id' | 'asked_as'> & {

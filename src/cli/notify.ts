@@ -97,12 +97,12 @@ type Digests = 'new' | 'pending' | 'none'
  * Does `work`, a run of `named`. Reports an earlier killed run before it; afterwards its end, even if it could not begin, and
  * the changes.
  */
-export async function withNotifications(
+export async function withNotifications<Run extends RunReport>(
   context: Context,
   named: string,
   command: RunCommand,
-  work: () => Promise<RunReport>,
-): Promise<RunReport> {
+  work: () => Promise<Run>,
+): Promise<Run> {
   const before = await tellNow(context, named, 'none', { isBefore: true })
   const beganAt = context.clock.now()
   try {

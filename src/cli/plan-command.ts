@@ -17,11 +17,11 @@ import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/begin.ts'
-import { aboutText, countText, durationText, numberText, sum } from '../support/numbers.ts'
+import { aboutText, countText, counted, durationText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
-import { counted, facts, table, type Fact, type Report, type Result, type Table } from './report.ts'
+import { facts, table, type Fact, type Report, type Result, type Table } from './report.ts'
 
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5

@@ -7,14 +7,7 @@ import CliTable from 'cli-table3'
 import { minuteText } from '../support/clock.ts'
 import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { toSnakeCase } from '../support/json.ts'
-import {
-  aboutText,
-  bytesText,
-  countText,
-  creditsText,
-  numberText,
-  sum,
-} from '../support/numbers.ts'
+import { aboutText, bytesText, creditsText, numberText, sum } from '../support/numbers.ts'
 import { cut, printable } from '../support/text.ts'
 
 /** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
@@ -42,11 +35,6 @@ export function facts(
   return Object.entries(said).map(([label, text]) =>
     text && text.length > 0 ? [label, text] : false,
   )
-}
-
-/** A count of things and what is said of them; empty where there are none. */
-export function counted(count: number, noun: string, rest: string): string {
-  return count > 0 ? `${countText(count, noun)} ${rest}` : ''
 }
 
 /** Rows: all of them for programs, and for people as many as `shown`. */
@@ -208,15 +196,6 @@ const STATES: readonly (readonly [Meaning, RegExp])[] = [
   ['warning', /^(?:budget|interrupted|warning)$/],
   ['error', /^(?:failed|killed|problem|refused|unavailable)$/],
 ]
-
-/**
- * A short name of a company for narrow columns; of an address only the last part,
- * `https://network.example/company/acme/` → `…/acme`.
- */
-export function companyText(askedAs: string): string {
-  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
-  return last === undefined ? askedAs : `…/${last}`
-}
 
 /**
  * `text` in lines of at most `width` characters where its words allow. Lines that fit stay as they are; others go on below

@@ -17,12 +17,12 @@ import { rebuildWarehouse } from '../run/rebuild.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { ConfigError, LockedError } from '../support/errors.ts'
-import { bytesText, countText } from '../support/numbers.ts'
+import { bytesText, countText, counted } from '../support/numbers.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
 import { destinationOf, refuseAbsent } from './proof-commands.ts'
-import { counted, facts, type Fact, type Report } from './report.ts'
+import { facts, type Fact, type Report } from './report.ts'
 import {
   analystCopyFact,
   buildValues,

@@ -30,6 +30,11 @@ function pluralOf(noun: string): string {
   return /(?:ch|s|x)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
+/** A count of things and what is said of them; empty where there are none. */
+export function counted(count: number, noun: string, rest: string): string {
+  return count > 0 ? `${countText(count, noun)} ${rest}` : ''
+}
+
 /** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
 export function creditsText(credits: number): string {
   return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })

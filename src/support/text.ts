@@ -77,6 +77,15 @@ export function companySlug(urlOrSlug: string): string {
 }
 
 /**
+ * A short name of a company for narrow columns; of an address only the last part,
+ * `https://network.example/company/acme/` → `…/acme`.
+ */
+export function companyText(askedAs: string): string {
+  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
+  return last === undefined ? askedAs : `…/${last}`
+}
+
+/**
  * RFC 4180, but lines end with a newline; null is an empty cell.
  * @param isForSpreadsheet puts a ' before whatever a spreadsheet would take for a formula; numbers stay as they are
  */
