@@ -264,41 +264,36 @@ async function attachCsv(warehouse: Warehouse, path: string, name: string): Prom
   const { readTable } = await import('../plan/organizations.ts')
   const [header, ...rows] = readTable(readNamedFile('file', path, HINT), basename(path), HINT)
   if (header === undefined) throw new ConfigError(`--attach: ${path} is empty`, { hint: HINT })
-  const columns = header.cells.map((cell, at) => {
-    const head = cell === '' ? `column${at + 1}` : cell
-    return {
-      head,
-      cells: rows.map(({ cells }) => cells[at] || null),
-      quoted: quoteIdentifier(head),
-    }
-  })
-  const text = columns.map(({ quoted }) => `${quoted} varchar`)
-  await warehouse.run(`create temp table attached (${text.join(', ')})`)
-  const values = Object.fromEntries(columns.map(({ head, cells }) => [head, cells]))
+  const heads = header.cells.map((cell, at) => cell || `column${at + 1}`)
+  const columns = heads.map(quoteIdentifier)
+  await warehouse.run(
+    `create temp table attached (${columns.map((one) => `${one} varchar`).join()})`,
+  )
+  const cellsOf = (at: number) => rows.map(({ cells }) => cells[at] || null)
+  const values = Object.fromEntries(heads.map((head, at) => [head, cellsOf(at)]))
   await warehouse.append('temp.main.attached', values)
-  const typed = columns.map(({ quoted, cells }) => `${quoted}::${typeOf(cells)} as ${quoted}`)
-  await warehouse.run(`create temp table ${name} as select ${typed.join(', ')} from attached`)
+  const types = columns.map((one) => `${TYPE.replaceAll('cell', () => one)} as ${one}`)
+  const [found = {}] = await warehouse.all<Record<string, string>>(
+    `select ${types.join()} from attached`,
+  )
+  const typed = heads.map((head, at) => `${columns[at]}::${found[head]} as ${columns[at]}`)
+  await warehouse.run(`create temp table ${name} as select ${typed.join()} from attached`)
   await warehouse.run('drop table attached')
 }
 
-const WRITTEN_AS = {
-  bigint: /^(?:0|-?[1-9]\d{0,17})$/,
-  double: /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/,
-  date: /^\d{4}-\d{2}-\d{2}$/,
-  boolean: /^(?:true|false)$/i,
-}
-
-function typeOf(cells: readonly (string | null)[]): string {
-  const written = cells.filter((cell) => cell !== null)
-  const fits = ([, pattern]: readonly [string, RegExp]) =>
-    written.length > 0 && written.every((cell) => pattern.test(cell))
-  const [type = 'varchar'] = Object.entries(WRITTEN_AS).find(fits) ?? []
-  return type === 'date' && !written.every(isDay) ? 'varchar' : type
-}
+const TYPE = String.raw`case
+  when count(cell) = 0 then 'varchar'
+  when bool_and(regexp_full_match(cell, '0|-?[1-9]\d{0,17}')) then 'bigint'
+  when bool_and(regexp_full_match(cell, '-?(0|[1-9]\d{0,14})(\.\d{1,15})?')) then 'double'
+  when bool_and(regexp_full_match(cell, '\d{4}-\d{2}-\d{2}') and try_cast(cell as date) is not null)
+    then 'date'
+  when bool_and(regexp_full_match(cell, '(?i)true|false')) then 'boolean'
+  else 'varchar' end`
 
 // Not a 31st of a month that has 30 days.
-function isDay(cell: string): boolean {
-  return !Number.isNaN(Date.parse(cell)) && new Date(cell).toISOString().startsWith(cell)
+function isDay(text: string): boolean {
+  const isWritten = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+  return isWritten && new Date(text).toISOString().startsWith(text)
 }
 
 export type Recipe = ReturnType<typeof readRecipe>
@@ -361,7 +356,7 @@ async function setParameters(
       throw new ConfigError(`${recipe.name} takes no parameter ${one}`, { hint })
     }
     if (values.has(name)) throw new ConfigError(`${name}=… is given twice`, { hint })
-    if (DAYS.has(name) && !(WRITTEN_AS.date.test(value) && isDay(value))) {
+    if (DAYS.has(name) && !isDay(value)) {
       throw new ConfigError(`${name}: not a day: ${value}`, { hint: 'Write it as 2026-11-30.' })
     }
     values.set(name, value)

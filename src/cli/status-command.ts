@@ -12,7 +12,7 @@ import { listedIn } from '../journal/seals.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
-import { runState, runsOf, type Judgement } from '../plan/judge.ts'
+import { runState, runsOf } from '../plan/judge.ts'
 import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
@@ -75,11 +75,9 @@ async function readStatus(
   await refuseNoJournal(openJournal(journal, clock), directory, warehouse.value?.loaded ?? [])
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs })
   const { history, nowMs: now } = freshness
-  const neverRun: Judgement[] =
-    history.runs.size > 0
-      ? []
-      : [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
-  const judgements = freshness.judgements.length > 0 ? freshness.judgements : neverRun
+  const isQuiet = history.runs.size === 0 && freshness.judgements.length === 0
+  const neverRun = { id: 'never_run', pipeline: null, runId: null, since: 0 } as const
+  const judgements = isQuiet ? [{ ...neverRun, ...nothingRun(directory) }] : freshness.judgements
   const runs = runRows(freshness)
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === runs[0]?.runId ? clocksOf(clockDispute) : null
