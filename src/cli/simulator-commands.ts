@@ -179,18 +179,15 @@ async function journey(context: Context, directory: DataDirectory): Promise<Repo
 
     const { credits, requests } = simulator.account()
     const ran = runsTable({ companies, first, postings, second }, clock.monotonic() - beganAt)
-    const {
-      sections = [],
-      values,
-      ...report
-    } = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
-      demoReport(warehouse, directory.root, second, commandName(world.environment)),
-    )
-    return {
-      ...report,
-      sections: [ran, ...sections],
-      values: { ...values, backfill: runValues(first), service: { requests, credits } },
+    const values = {
+      dataDir: directory.root,
+      backfill: runValues(first),
+      nightly: runValues(second),
+      service: { requests, credits },
     }
+    return await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
+      demoReport(warehouse, { ran, values, nightly: second }, commandName(world.environment)),
+    )
   } finally {
     await transport.close()
     await simulator.close()
@@ -248,12 +245,11 @@ const FLOWS_SHOWN = 2
 // 27 lines fit most terminals with the prompt below.
 async function demoReport(
   warehouse: Warehouse,
-  root: string,
-  nightly: RunReport,
+  { ran, values, nightly }: { ran: Table; values: { dataDir: string }; nightly: RunReport },
   name: string,
 ): Promise<Report> {
-  const below = relative(process.cwd(), root)
-  const folder = below.startsWith('..') ? root : below
+  const below = relative(process.cwd(), values.dataDir)
+  const folder = below.startsWith('..') ? values.dataDir : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
   const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: nightly.runId })
   type Flow = Record<'from_organization' | 'to_organization', string> & { people: number }
@@ -271,6 +267,7 @@ async function demoReport(
   const { files = 0, bytes = 0 } = nightly.publish ?? {}
   return {
     sections: [
+      ran,
       table(
         null,
         kinds.flatMap(({ what, count, latest }) =>
@@ -308,8 +305,7 @@ async function demoReport(
       `  ${name} report --data-dir ${folder}`,
     ],
     values: {
-      dataDir: root,
-      nightly: runValues(nightly),
+      ...values,
       ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
       talentFlows: flows,
       organizations,
