@@ -42,13 +42,20 @@ export function openOutbox(folder: string, onRefused: (error: unknown) => void) 
     }
   }
   const refused = () => [...unwritten].filter(([path]) => dirname(path) === folder)
-  for (const [, entry] of refused()) write(entry)
+  for (const [path, entry] of refused()) {
+    // Another process may have written it meanwhile, and sent it.
+    if (entry.sentAt === null && existsSync(path)) unwritten.delete(path)
+    else write(entry)
+  }
+  const entryAt = (path: string) => {
+    const inMemory = unwritten.get(path)
+    if (inMemory !== undefined && inMemory.sentAt !== null) return inMemory
+    return (readJson(path) as Entry | null) ?? inMemory ?? []
+  }
   const entries = () => {
     const written = namesIn(folder, /\.json$/).map((name) => join(folder, name))
     const paths = new Set([...written, ...refused().map(([path]) => path)])
-    return [...paths]
-      .flatMap((path) => unwritten.get(path) ?? (readJson(path) as Entry | null) ?? [])
-      .toSorted((a, b) => a.message.at - b.message.at)
+    return [...paths].flatMap(entryAt).toSorted((a, b) => a.message.at - b.message.at)
   }
   return {
     /** Adds a message, unless its key is present. */
