@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError, systemCode } from './support/errors.ts'
-import { refuseOthersFile } from './support/file-modes.ts'
+import { isReadByAll, refuseOthersFile } from './support/file-modes.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
 import { isLoopbackHost } from './support/loopback.ts'
 import { nearest } from './support/nearest.ts'
@@ -295,16 +295,13 @@ function keyFrom(environment: Environment, name: string): ApiKey | null {
   return path ? keyFromFile(`${name}_FILE`, path) : null
 }
 
-const OTHERS_MAY_READ = 0o004
-
 // Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444, and no process can change that.
 function keyFromFile(source: string, path: string): ApiKey {
   const key = namedFile(source, path)
   const found = statSync(path)
   const isGroups = refuseOthersFile(path, found, `${source} (${path})`, 'change the key')
-  const isExposed = process.platform !== 'win32' && (found.mode & OTHERS_MAY_READ) !== 0
   const secret = checkedKey(key, `${source} (${path})`)
-  return { secret, source: `file ${path}`, isWide: isExposed || isGroups }
+  return { secret, source: `file ${path}`, isWide: isReadByAll(found) || isGroups }
 }
 
 /** @throws ConfigError if a secret is too long to be searched for in output */
@@ -321,24 +318,30 @@ function refuseLong(length: number, source: string): void {
  * @throws ConfigError if one is too long to search for
  */
 export function secretsOf(environment: Environment): string[] {
-  const keys = [
-    'JOBTIDE_API_KEY',
-    'JOBTIDE_WEBHOOK_SECRET',
-    'AWS_SECRET_ACCESS_KEY',
-    'AWS_SESSION_TOKEN',
-    'PGPASSWORD',
-  ]
-  for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
+  for (const name of [...SECRETS, ...PROXY_VARIABLES])
+    refuseLong(environment[name]?.length ?? 0, name)
   const mixedUp = Object.entries(environment)
     .filter(([name]) => name.startsWith('JOBTIDE_'))
     .flatMap(([, value]) => KEY_IN_VALUE.exec(value ?? '')?.[1] ?? [])
-  const own = keys.flatMap((name) => environment[name]?.trim() || [])
+  const own = SECRETS.flatMap((name) => environment[name]?.trim() || [])
   return [...own, ...mixedUp, ...proxySecrets(environment), ...postgresSecrets(environment)]
 }
 
+const SECRETS = [
+  'JOBTIDE_API_KEY',
+  'JOBTIDE_WEBHOOK_SECRET',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'PGPASSWORD',
+]
+
+/** Whether a variable holds a secret, or an address with a password. */
+export function isSecretName(name: string): boolean {
+  return SECRETS.includes(name) || name === 'JOBTIDE_SMTP_URL' || /^\w*PG_URL$/.test(name)
+}
+
 // If a line break is lost, the key ends up in the value of another variable, which an error may quote.
-const KEY_IN_VALUE =
-  /(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)\s*=\s*["']?([^\s"';]+)/
+const KEY_IN_VALUE = new RegExp(`(?:${SECRETS.join('|')})\\s*=\\s*["']?([^\\s"';]+)`)
 
 const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
 

@@ -83,7 +83,7 @@ interface JsonSchema {
 
 // The defaults of `jobtide simulate`, as its help tells them.
 function defaultWorld(day: string) {
-  const source = read('src/cli/commands.ts')
+  const source = read('src/cli/declarations.ts')
   const byDefault = (option: string) =>
     Number(new RegExp(`'--${option} <n>'.*, (\\d+)\\],$`, 'm').exec(source)?.[1])
   return worldAround(Date.parse(day), byDefault('seed'), byDefault('companies'))

@@ -7,7 +7,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COMMANDS } from '../src/cli/commands.ts'
+import { COMMANDS } from '../src/cli/declarations.ts'
 import { DOCUMENTS } from '../src/cli/documents.ts'
 import { buildModels } from '../src/model/build.ts'
 import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
@@ -39,7 +39,7 @@ describe('imports', () => {
     ...Object.fromEntries(base.map((folder) => [folder, ['support']])),
     ...Object.fromEntries(stages.map((folder) => [folder, below])),
     report: ['support', 'warehouse'],
-    observe: ['support'],
+    observe: ['support', 'journal', 'plan'],
     inbox: ['support'],
     run: [...below, ...stages, 'report', 'inbox'],
     cli: [...below, ...stages, 'report', 'observe', 'inbox', 'run', 'simulator', 'config'],

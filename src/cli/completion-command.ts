@@ -4,37 +4,36 @@ import { computedModels } from '../model/computed-models.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { readModelFiles } from '../warehouse/catalog.ts'
 import type { Context } from './context.ts'
-import { choicesOf, optionsOf, type Declaration } from './options.ts'
+import { COMMANDS, optionsOf } from './declarations.ts'
+import { choicesOf } from './options.ts'
 import { recipeNames } from './query-command.ts'
 
-type Commands = Readonly<Record<string, Declaration>>
-
-/** The command for these commands: it prints the script, whose first line says how to use it. */
-export function completionOf(commands: Commands) {
-  /** @throws ConfigError for another shell */
-  return async ({ output, stop }: Context, shell: string): Promise<ExitCode> => {
-    if (shell !== 'bash' && shell !== 'zsh') {
-      throw new ConfigError(`there is no completion for ${shell}`, { hint: 'Name bash or zsh.' })
-    }
-    await output.stream(bashScript(commands, shell === 'zsh'), stop)
-    return EXIT.done
+/** Prints the script, whose first line says how to use it. @throws ConfigError for another shell */
+export async function completionCommand(
+  { output, stop }: Context,
+  shell: string,
+): Promise<ExitCode> {
+  if (shell !== 'bash' && shell !== 'zsh') {
+    throw new ConfigError(`there is no completion for ${shell}`, { hint: 'Name bash or zsh.' })
   }
+  await output.stream(scriptFor(shell), stop)
+  return EXIT.done
 }
 
 // Listed when Tab is pressed. The shell itself completes paths.
 const PIPELINES = `$(ls pipelines 2>/dev/null | sed -n 's/[.]yaml$//p')`
 
-function wordsOf(argument: string, about: string, commands: Commands): readonly string[] {
+function wordsOf(argument: string, about: string): readonly string[] {
   if (argument.includes('table'))
     return [...readModelFiles(), ...computedModels].map(({ name }) => name)
   if (argument === '[command]') {
-    return Object.keys(commands).filter((name) => commands[name]?.isScript !== true)
+    return Object.keys(COMMANDS).filter((name) => COMMANDS[name]?.isScript !== true)
   }
   return argument === '<what>' || argument === '<shell>' ? about.split(/, | or |;.*/) : []
 }
 
-function bashScript(commands: Commands, isZsh: boolean): string {
-  const cases = Object.entries(commands).flatMap(([command, declared]) => {
+function scriptFor(shell: 'bash' | 'zsh'): string {
+  const cases = Object.entries(COMMANDS).flatMap(([command, declared]) => {
     const options = Object.entries({ ...optionsOf(declared), '--help': '' })
     const named = options.map(([flags, one]) => {
       const values = flags === '--recipe <name>' ? recipeNames() : choicesOf(one)
@@ -46,15 +45,17 @@ function bashScript(commands: Commands, isZsh: boolean): string {
     const [[argument, of] = ['', '']] = Object.entries(declared.arguments ?? {})
     const [about = ''] = [of].flat()
     const pipelines = argument.includes('pipeline') ? `" ${PIPELINES}"` : ''
-    const words = [...wordsOf(argument, about, commands), ...named.map(([name]) => name)].join(' ')
+    const words = [...wordsOf(argument, about), ...named.map(([name]) => name)].join(' ')
     return [...ofValues, `    '${command} '*) words='${words}'${pipelines} ;;`]
   })
   return [
-    `# eval "$(jobtide completion ${isZsh ? 'zsh' : 'bash'})"`,
-    ...(isZsh ? ['autoload -U +X compinit bashcompinit && compinit && bashcompinit'] : []),
+    `# eval "$(jobtide completion ${shell})"`,
+    ...(shell === 'zsh'
+      ? ['autoload -U +X compinit bashcompinit && compinit && bashcompinit']
+      : []),
     '_jobtide() {',
     '  local cur=${COMP_WORDS[COMP_CWORD]} words=',
-    `  if [ "$COMP_CWORD" = 1 ]; then words='${Object.keys(commands).join(' ')}'; else`,
+    `  if [ "$COMP_CWORD" = 1 ]; then words='${Object.keys(COMMANDS).join(' ')}'; else`,
     '  case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in',
     ...cases,
     '  esac; fi',

@@ -8,6 +8,7 @@ import {
   baseUrlFrom,
   dataDirFrom,
   isLoopback,
+  isSecretName,
   logLevelFrom,
   s3EndpointFrom,
   sizeFrom,
@@ -22,25 +23,14 @@ import { packageVersion, packageRoot } from '../support/assets.ts'
 import { isFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { ConfigError, onDisk, systemCode } from '../support/errors.ts'
-import { letGroupRead, isWithin, refuseOthersFile } from '../support/file-modes.ts'
-import {
-  createPeopleLog,
-  silentLogger,
-  type LogLevel,
-  type Logger,
-  type Scrubber,
-} from '../support/logger.ts'
+import { isReadByAll, isWithin, letGroupRead, refuseOthersFile } from '../support/file-modes.ts'
+import { createPeopleLog, silentLogger, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import { decodeText } from '../support/text.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
+import type { CommonOptions } from './declarations.ts'
 import { progressDisplay, type Output, type ProgressDisplay } from './output.ts'
 import type { Result } from './report.ts'
-
-export interface CommonOptions {
-  readonly json?: boolean
-  readonly dataDir?: string
-  readonly logLevel?: LogLevel
-}
 
 export interface ProcessParts {
   readonly environment: Environment
@@ -145,11 +135,8 @@ const TAKEN = /^(?:(?:JOBTIDE|AWS)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_p
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
 const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE', 'JOBTIDE_WEBHOOK_SECRET_FILE'])
-const SECRET =
-  /^(?:JOBTIDE_API_KEY|JOBTIDE_WEBHOOK_SECRET|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|PGPASSWORD|\w*PG_URL)$/
 // A lost line end would make a key part of an address, which is sent and shown.
 const SECOND_VARIABLE = /[\s;](?:export\s+)?(?:JOBTIDE|AWS)_[A-Z\d_]+\s*=/
-const OTHERS_MAY_READ = 0o004
 
 /**
  * Reads variables for Jobtide and its libraries from `.env` in the folder of each pipeline, in the folder above where that is
@@ -205,11 +192,10 @@ function readEnvFile(file: string) {
       hint: 'Put each variable on its own line, without quoted line ends. Nothing was sent.',
     })
   }
-  const isKey = ([name, value]: readonly [string, string]) => SECRET.test(name) && value !== ''
-  const isExposed = process.platform !== 'win32' && (mode & OTHERS_MAY_READ) !== 0
+  const isKey = ([name, value]: readonly [string, string]) => isSecretName(name) && value !== ''
   const warnings = [
     isGroups ? `${file} may be written by a group, which could send the key elsewhere` : [],
-    isExposed && Object.entries(values).some(isKey)
+    isReadByAll({ mode }) && Object.entries(values).some(isKey)
       ? `${file} holds a key and others may read it`
       : [],
   ].flat()

@@ -21,19 +21,14 @@ import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { minuteText } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { agoText, countText, counted, durationText, numberText } from '../support/numbers.ts'
+import { companyText } from '../support/text.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
-import { counted, facts, table, agoText, companyText, durationText, type Report } from './report.ts'
-
-export interface CoverageOptions {
-  readonly all?: boolean
-  readonly prove?: boolean
-  /** The list to use instead of the pipeline's. */
-  readonly organizations?: string
-}
+import { facts, table, type Report } from './report.ts'
 
 const ROWS_SHOWN = 20
 
@@ -41,7 +36,7 @@ const ROWS_SHOWN = 20
 export async function coverageCommand(
   context: Context,
   pipeline: string | undefined,
-  { all = false, prove = false, ...overrides }: CoverageOptions,
+  { all = false, prove = false, ...overrides }: OptionsOf<'coverage'>,
 ): Promise<Report> {
   if (pipeline === undefined && overrides.organizations !== undefined) {
     throw new ConfigError('a list alone does not say how far back it should be covered', {

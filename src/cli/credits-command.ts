@@ -10,30 +10,16 @@ import { readHistory } from '../journal/read-history.ts'
 import { dayOf, monthOf, monthlyCredits, nextMonthAt } from '../journal/spending.ts'
 import { load } from '../load/load.ts'
 import { readJob } from '../run/job.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { countText, counted, creditsText, numberText, sum } from '../support/numbers.ts'
+import { companyText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import type { Bill, OrganizationBill, ThisMonth } from './documents.ts'
 import { refuseEmpty, whileReading } from './reading.ts'
-import {
-  counted,
-  facts,
-  table,
-  companyText,
-  creditsText,
-  type Cell,
-  type Column,
-  type Report,
-} from './report.ts'
-
-export interface CreditsOptions {
-  /** Absent shows the summary. */
-  readonly by?: keyof typeof NAMES
-  readonly days?: number
-  readonly all?: boolean
-}
+import { facts, table, type Cell, type Column, type Report } from './report.ts'
 
 /** The cost of a day, month, pipeline, run or organisation: sql/reports/credits_by.sql, credits_organizations.sql. */
 type Row = Omit<OrganizationBill, 'organization_id' | 'asked_as'> & {
@@ -51,7 +37,7 @@ const MOST_UNEXPECTED = 1_000
 export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,
-  { by, days, all = false }: CreditsOptions,
+  { by, days, all = false }: OptionsOf<'credits'>,
 ): Promise<Report> {
   const { directory, clock } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)

@@ -21,21 +21,20 @@ import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { countText } from '../support/numbers.ts'
+import { countText, durationText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { wrongAddresses } from './notify.ts'
-import { meaningOf, bytesText, durationText, wrapLines, type Fact, type Report } from './report.ts'
+import { meaningOf, wrapLines, type Fact, type Report } from './report.ts'
 
 /** Exits with 2 if there is a problem that would end a run before it buys. */
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<Report> {
   const { directory, clock } = context
-  const findings = await machineFindings(context, bytesText)
-  const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
-    (error: unknown) => {
-      if (!(error instanceof JobtideError)) throw error
-      return error
-    },
-  )
+  const findings = await machineFindings(context)
+  const scope = { directory, clock, named, maxAgeMs: null }
+  const state = await readFreshness(scope).catch((error: unknown) => {
+    if (!(error instanceof JobtideError)) throw error
+    return error
+  })
   if (state instanceof JobtideError) {
     findings.push(finding('pipelines', 'problem', state.message, state.hint ?? null))
     findings.push(...(await serviceFindings(context, null)))

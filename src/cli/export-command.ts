@@ -9,18 +9,9 @@ import { countText, sum } from '../support/numbers.ts'
 import { isPostgresAddress } from '../support/postgres-address.ts'
 import { shellWord, withoutCredentials } from '../support/text.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
 import { table, type Column, type Report } from './report.ts'
-
-export interface ExportOptions {
-  readonly to: string
-  /** Names, separated by commas. */
-  readonly tables?: string
-  /** Of the files of a folder. */
-  readonly format?: 'csv' | 'parquet'
-  /** Of PostgreSQL. */
-  readonly schema?: string
-}
 
 const ONE_FILE =
   'Name a folder, such as export. For one file: jobtide query --format csv "from joiners" > joiners.csv, or --format spreadsheet for Excel.'
@@ -39,7 +30,7 @@ const COLUMNS: readonly Column<{ readonly name: string; readonly rows: number }>
 export async function exportCommand(
   context: Context,
   given: readonly string[],
-  options: ExportOptions,
+  options: OptionsOf<'export'>,
 ): Promise<Report> {
   const { to, tables: listed } = options
   const wanted = [...given, ...(listed?.split(',').map((name) => name.trim()) ?? [])]
@@ -55,7 +46,7 @@ function refuseMisfit(option: unknown, message: string): void {
 async function exportToDatabase(
   context: Context,
   names: readonly string[] | null,
-  { to, format, schema }: ExportOptions,
+  { to, format, schema }: OptionsOf<'export'>,
 ): Promise<Report> {
   refuseMisfit(format, '--format is for a folder')
   const { DEFAULT_SCHEMA, loadDatabase } = await import('../run/databases.ts')
@@ -76,7 +67,7 @@ async function exportToDatabase(
 async function exportToFiles(
   context: Context,
   names: readonly string[] | null,
-  { to, format = 'csv', schema }: ExportOptions,
+  { to, format = 'csv', schema }: OptionsOf<'export'>,
 ): Promise<Report> {
   if (/^[a-z]\w+:\/\/|\.duckdb$/i.test(to)) {
     throw new ConfigError(`export cannot write to ${withoutCredentials(to)}`, {

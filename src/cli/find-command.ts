@@ -19,6 +19,7 @@ import { csvLine } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { collectionReport } from './plan-command.ts'
 import { facts, table, type Column, type Report } from './report.ts'
 import { notFilterText, problemOf } from './run-result.ts'
@@ -69,20 +70,13 @@ const SEARCHES: Readonly<Record<string, Search>> = {
   },
 }
 
-export interface FindOptions extends OneOffOptions {
-  readonly pages: number
-  readonly refreshDays: number
-  readonly output?: string
-  readonly dryRun?: boolean
-}
-
 const ROWS_SHOWN = 20
 
 export async function findCommand(
   context: Context,
   what: string,
   filters: readonly string[],
-  options: FindOptions,
+  options: OptionsOf<'find'>,
 ): Promise<Report> {
   const { pages, refreshDays, output: file, dryRun = false } = options
   const search = Object.hasOwn(SEARCHES, what) ? SEARCHES[what] : undefined
@@ -184,7 +178,7 @@ export async function suggestCommand(
   context: Context,
   type: string | undefined,
   text: string | undefined,
-  options: OneOffOptions & { readonly filters?: boolean },
+  options: OptionsOf<'suggest'>,
 ): Promise<Report> {
   if (options.filters === true) return listFilters(context, type, text, options)
   if (type === undefined || text === undefined) {

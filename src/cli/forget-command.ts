@@ -17,28 +17,19 @@ import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT } from '../support/errors.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { bytesText, countText, firstTexts, sum } from '../support/numbers.ts'
 import type { Logger } from '../support/logger.ts'
 import { escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { bytesText, facts, firstTexts, type Fact, type Report, type Result } from './report.ts'
-
-export interface ForgetOptions {
-  readonly from?: string
-  readonly olderThan?: number
-  readonly yes?: boolean
-  /** Destinations of snapshots that are gone for good. */
-  readonly gone?: readonly string[]
-  /** A pipeline whose destination and S3 settings to include. */
-  readonly pipeline?: string
-}
+import type { OptionsOf } from './declarations.ts'
+import { facts, type Fact, type Report, type Result } from './report.ts'
 
 /** `forget`: exit code 0 when nothing is left or nothing was requested; 7 when something is left. */
 export async function forgetCommand(
   context: Context,
   people: readonly string[],
-  options: ForgetOptions,
+  options: OptionsOf<'forget'>,
 ): Promise<Result> {
   const { gone: places = [], pipeline, yes = false } = options
   const request = await requestOf(context, people, options)
@@ -68,7 +59,7 @@ export function erasureWorld(context: Context, pipeline: string | undefined): Er
 async function requestOf(
   { directory, clock, logger }: Context,
   people: readonly string[],
-  { from, olderThan }: ForgetOptions,
+  { from, olderThan }: OptionsOf<'forget'>,
 ): Promise<Erasable> {
   const listed = from === undefined ? [] : idsIn(from, logger)
   const profileIds = [...people, ...listed.map(({ id }) => id)]

@@ -6,12 +6,13 @@ import { makeProjectFolder } from '../run/folder.ts'
 import { countText } from '../support/numbers.ts'
 import { shellWord } from '../support/text.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import type { Fact, Report } from './report.ts'
 
 export async function initCommand(
   _: Context,
   target: string,
-  { organizations: listFile }: { readonly organizations?: string },
+  { organizations: listFile }: OptionsOf<'init'>,
 ): Promise<Report> {
   const { folder, files, organizations, skipped } = await makeProjectFolder(target, listFile)
   const below = relative(process.cwd(), folder)

@@ -20,15 +20,7 @@ import { closeServer, listenAt } from '../support/loopback.ts'
 import { countText } from '../support/numbers.ts'
 import { HOUR, MIB } from '../support/units.ts'
 import type { Context } from './context.ts'
-
-export interface ListenOptions {
-  readonly port: number
-  readonly host: string
-  readonly path: string
-  readonly largestMib: number
-  readonly signatureHeader: string
-  readonly signatureEncoding: 'hex' | 'base64'
-}
+import type { OptionsOf } from './declarations.ts'
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/
 const DELIVERY_PATH = /^\/[\w./~-]*$/
@@ -36,7 +28,10 @@ const UNSIGNED =
   'no JOBTIDE_WEBHOOK_SECRET: deliveries from anyone who reaches the port are accepted'
 const HEADER_NAME = /^[\w-]+$/
 
-export async function listenCommand(context: Context, options: ListenOptions): Promise<ExitCode> {
+export async function listenCommand(
+  context: Context,
+  options: OptionsOf<'listen'>,
+): Promise<ExitCode> {
   const { clock, output, directory, logger } = context
   const { port, host, path, largestMib } = options
   const signature = signatureOf(context, options)
@@ -109,7 +104,7 @@ const INTAKE_EVERY_MS = HOUR
 
 function signatureOf(
   { environment, scrubber }: Context,
-  { signatureHeader: header, signatureEncoding: encoding }: ListenOptions,
+  { signatureHeader: header, signatureEncoding: encoding }: OptionsOf<'listen'>,
 ): Signature | null {
   if (!HEADER_NAME.test(header)) {
     throw new ConfigError(`--signature-header ${header}: expected the name of a header`)

@@ -14,17 +14,18 @@ import { momentText } from '../report/window.ts'
 import { refuseOwnPlace } from '../run/data-directory.ts'
 import { isThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { ConfigError } from '../support/errors.ts'
-import { countText } from '../support/numbers.ts'
+import { bytesText, countText } from '../support/numbers.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
-import { bytesText, type Report } from './report.ts'
+import type { Report } from './report.ts'
 
 export async function modelsCommand(
   context: Context,
   table: string | undefined,
-  { html }: { readonly html?: string },
+  { html }: OptionsOf<'models'>,
 ): Promise<Report> {
   const { directory, output } = context
   if (html !== undefined && table !== undefined) {

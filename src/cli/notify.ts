@@ -45,9 +45,6 @@ import { problemOf } from './run-result.ts'
 
 const LONGEST_WAIT_MS = MINUTE
 
-// Messages that this process delivered but could not record on a full disk, as outbox folder and key: not sent again.
-const delivered = new Set<string>()
-
 /** Sends all pending messages about these pipelines. Never throws. */
 export async function notifyAll(context: Context, freshness: Freshness): Promise<void> {
   for (const pipeline of freshness.pipelines)
@@ -100,12 +97,12 @@ type Digests = 'new' | 'pending' | 'none'
  * Does `work`, a run of `named`. Reports an earlier killed run before it; afterwards its end, even if it could not begin, and
  * the changes.
  */
-export async function withNotifications(
+export async function withNotifications<Run extends RunReport>(
   context: Context,
   named: string,
   command: RunCommand,
-  work: () => Promise<RunReport>,
-): Promise<RunReport> {
+  work: () => Promise<Run>,
+): Promise<Run> {
   const before = await tellNow(context, named, 'none', { isBefore: true })
   const beganAt = context.clock.now()
   try {
@@ -186,8 +183,6 @@ const OF_THE_LAST_RUN: ReadonlySet<string> = new Set(['last_run_failed', 'last_r
 function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Freshness) {
   const { name } = pipeline
   const { last } = runsOf(history, name)
-  const end = last?.finished ?? null
-  const lastEnd = end && { runId: end.run_id, at: end.at, exitCode: end.exit_code }
   // An unreadable file is reported only when it prevents a run, because it may be being written. A run that could not begin was
   // reported when it ended.
   const wrongs = judgements.filter(
@@ -196,7 +191,10 @@ function messagesNow(pipeline: KnownPipeline, { history, judgements, nowMs }: Fr
       one.id !== 'pipeline_unreadable' &&
       !(one.id === 'last_run_failed' && one.runId === null),
   )
-  return [...keptAway(pipeline, history, nowMs), ...messagesOf(name, wrongs, lastEnd, nowMs)]
+  return [
+    ...keptAway(pipeline, history, nowMs),
+    ...messagesOf(name, wrongs, last?.finished ?? null, nowMs),
+  ]
 }
 
 /** Reports, once for each due time, a pipeline that could not run because its file or list cannot be read. */
@@ -250,41 +248,27 @@ async function tellOne(
 ): Promise<void> {
   const { clock, logger } = context
   const { folder, on } = destination
-  const nameOf = ({ key }: Message) => `${folder} ${key}`
-  const outbox = openOutbox(folder)
+  const outbox = openOutbox(folder, (error) =>
+    logger.warn({ reason: messageOf(error) }, 'not_kept'),
+  )
   const wanted = messages
     .filter(({ kind }) => on.includes(kind))
     .filter(({ kind, at }) => kind !== 'recovered' || outbox.wasTroubled(pipeline, at))
-  const notKept = wanted
-    .filter((message) => !isKept(logger, () => outbox.offer(message)))
-    .filter((message) => !delivered.has(nameOf(message)))
+  for (const message of wanted) outbox.offer(message)
   outbox.tidy(clock.now())
   const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
   const isDigest =
     on.includes('digest') &&
     job?.collection === null &&
     (digests === 'new' || (digests === 'pending' && openTold(folder).pending() !== null))
-  if (pending().length + notKept.length === 0 && !isDigest) return
+  if (pending().length === 0 && !isDigest) return
   await alone(context, destination, async () => {
-    for (const message of [...pending(), ...notKept]) {
-      const name = nameOf(message)
-      if (!delivered.has(name)) await destination.deliver(noticeOf(message))
-      delivered.add(name)
-      if (isKept(logger, () => outbox.sent(message, clock.now()))) delivered.delete(name)
+    for (const message of pending()) {
+      await destination.deliver(noticeOf(message))
+      outbox.sent(message, clock.now())
     }
     if (isDigest && job !== null) await tellDigest(context, destination, job)
   })
-}
-
-// Messages that a full disk cannot record are still sent; another process may send them again under the same key.
-function isKept(logger: Context['logger'], keep: () => void): boolean {
-  try {
-    keep()
-    return true
-  } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'not_kept')
-    return false
-  }
 }
 
 /** Sends under a lock, so that only one of two processes sends a message from the same outbox. */
@@ -294,19 +278,18 @@ async function alone(
   work: () => Promise<void>,
 ): Promise<void> {
   const giveUpAt = clock.monotonic() + LONGEST_WAIT_MS
-  for (;;) {
-    // A full disk prevents the lock: sending twice under one key is better than not sending.
-    const lock = await tryProcessLock(join(folder, 'lock')).catch(() => 'none' as const)
-    if (lock === null && clock.monotonic() < giveUpAt) {
-      await clock.sleep(SECOND, stop)
-      continue
-    }
-    if (lock === null) throw new Error('another process is sending')
-    try {
-      return await work()
-    } finally {
-      if (lock !== 'none') await lock.release()
-    }
+  // A full disk prevents the lock: sending twice under one key is better than not sending.
+  const take = () => tryProcessLock(join(folder, 'lock')).catch(() => undefined)
+  let lock = await take()
+  while (lock === null) {
+    if (clock.monotonic() >= giveUpAt) throw new Error('another process is sending')
+    await clock.sleep(SECOND, stop)
+    lock = await take()
+  }
+  try {
+    await work()
+  } finally {
+    await lock?.release()
   }
 }
 

@@ -1,10 +1,8 @@
-/** Options that several commands share, with the checks of their values. */
+/** How options are declared, and how their values are read. */
 
 import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
-import { LOG_LEVELS } from '../support/logger.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
-import type { Result } from './report.ts'
 
 /** Options by their flags: description, how its value is read or which ones it has, its default, and what it excludes. */
 export type Options = Readonly<Record<string, OptionDeclaration>>
@@ -22,11 +20,45 @@ export interface Declaration {
   readonly options?: Options
   /** It prints a script, also for programs. */
   readonly isScript?: true
-  /** The function, imported only for this command. It takes the context, the arguments and finally the options. */
-  readonly import: () => Promise<(...given: never[]) => Promise<Result>>
 }
 
-export const PIPELINE = 'name below pipelines/, or a path'
+/** What commander makes of declared options: by their names, what was read; optional without a default. */
+export type Given<O> = {
+  readonly [F in keyof O & string as O[F] extends Standard ? NameOf<F> : never]: ValueOf<F, O[F]>
+} & {
+  readonly [F in keyof O & string as O[F] extends Standard ? never : NameOf<F>]?: ValueOf<F, O[F]>
+}
+
+type Standard = readonly [about: string, values: unknown, standard: string | number, ...unknown[]]
+
+type NameOf<F extends string> = F extends `${infer Flag} ${string}`
+  ? NameOf<Flag>
+  : F extends `--no-${infer Name}`
+    ? CamelCase<Name>
+    : F extends `--${infer Name}`
+      ? CamelCase<Name>
+      : never
+
+type CamelCase<S extends string> = S extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : S
+
+type ValueOf<F extends string, D> =
+  | (D extends readonly [string, infer Values, ...unknown[]]
+      ? ReadAs<Values>
+      : F extends `${string}...>`
+        ? readonly string[]
+        : F extends `${string} ${string}`
+          ? string
+          : boolean)
+  // One that may be given without a value.
+  | (F extends `${string} [${string}` ? true : never)
+
+type ReadAs<Values> = Values extends (text: string, before: never) => infer Value
+  ? Value
+  : Values extends readonly (infer Choice)[]
+    ? Choice
+    : string
 
 /** The values of an option that has only these. */
 export function choicesOf(declaration: OptionDeclaration): readonly string[] {
@@ -65,97 +97,21 @@ export function wholeNumber(least: number, most: number, rest = ''): (text: stri
   }
 }
 
-function pace(text: string): number {
+export function pace(text: string): number {
   const value = Number(text)
   if (/^\d*\.?\d+$/.test(text) && value > 0 && value <= 1_000) return value
   throw new InvalidArgumentError('Expected a number above 0 and up to 1000.')
 }
 
-function daysOption(text: string): Window {
+export function daysOption(text: string): Window {
   return text === 'all' ? 'all' : wholeNumber(1, 365, ', or all')(text)
 }
 
 const AGE = /^(\d{1,4})([mhd])$/
 const AGE_UNITS = { m: MINUTE, h: HOUR, d: DAY } as const
 
-function ageOption(text: string): number {
+export function ageOption(text: string): number {
   const [, amount = '', unit] = AGE.exec(text) ?? []
   if (unit !== undefined) return Number(amount) * AGE_UNITS[unit as keyof typeof AGE_UNITS]
   throw new InvalidArgumentError('Expected an age such as 90m, 26h or 2d.')
-}
-
-/** How old data may be; its value is in milliseconds. */
-export const MAX_AGE_OPTION: Options = {
-  '--max-age <age>': [
-    'maximum age of the data, such as 26h or 2d (default: any age; a missed run counts anyway)',
-    ageOption,
-  ],
-}
-
-const COMMON_OPTIONS: Options = {
-  '--json': 'print the result as one JSON document',
-  '--no-color': 'no colours, even on a terminal',
-  '--data-dir <folder>': 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)',
-  '--log-level <level>': [
-    'JSON log lines on stderr instead of text (default: JOBTIDE_LOG, else text)',
-    LOG_LEVELS,
-  ],
-}
-
-/** All options of a command. */
-export function optionsOf({ options, isScript }: Declaration): Options {
-  const { '--json': json = '', ...common } = COMMON_OPTIONS
-  return { ...options, ...(isScript ? {} : { '--json': json }), ...common }
-}
-
-/** The engine that builds the models; its name is that of Overrides. */
-export const ENGINE_OPTION: Options = {
-  '--engine <engine>': [
-    'what builds the models (default: as the pipeline says)',
-    ['duckdb', 'spark'],
-  ],
-}
-
-/** Sends requests before the time that the service named; its name is that of Overrides. */
-export const PAUSE_OPTION: Options = {
-  '--forget-pause':
-    'send requests at once, even if the service asked us to wait; doctor shows until when',
-}
-
-/** The options that override a pipeline file; their names are those of Overrides. */
-export const RUN_OPTIONS: Options = {
-  '--organizations <file>': 'list of organisations: CSV, TXT or Parquet',
-  '--limit <n>': ['only the first n organisations in the list', wholeNumber(1, 1e9)],
-  '--days <n|all>': ['how far back: 1 to 365 days of detection time, or all', daysOption],
-  '--credits <n>': ['credits the run may spend; a page costs 10', wholeNumber(10, 1e9)],
-  '--requests-per-second <n>': ['maximum pace of requests', pace],
-  '--concurrency <n>': ['maximum number of concurrent requests', wholeNumber(1, 32)],
-  '--snapshot-to <folder|s3://…>': 'destination of the Parquet snapshot',
-  '--no-publish': 'publish nothing',
-  ...ENGINE_OPTION,
-  ...PAUSE_OPTION,
-}
-
-/** Continues without lost journal segments; its name is that of Overrides. */
-export const LOSS_OPTION: Options = {
-  '--accept-loss':
-    'continue without journal segments that are lost or damaged; their pages are bought again',
-}
-
-/** The options of commands that buy; the names are those of Overrides. */
-export const BUYING_OPTIONS: Options = {
-  ...RUN_OPTIONS,
-  ...LOSS_OPTION,
-  '--begin-again': 'buy everything again if the journal is gone but the warehouse exists',
-}
-
-/** Options that allow an otherwise refused publish; their names are those of LossChoices. */
-export const GUARD_OPTIONS: Options = {
-  '--adopt-destination': 'publish even if the destination shows another journal',
-  '--accept-shrink': 'publish even if the snapshot holds less than the previous one',
-}
-
-/** Whose region, endpoint and keys a command about snapshots uses. */
-export const PIPELINE_OPTION: Options = {
-  '--pipeline <pipeline>': ['whose destination and S3 settings to use', null, 'nightly'],
 }

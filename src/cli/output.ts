@@ -11,7 +11,7 @@ import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { bytesText, countText, durationText, numberText } from '../support/numbers.ts'
 import { stackOf } from '../support/stack.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
@@ -22,8 +22,6 @@ import {
   reportText,
   tableText,
   wrapLines,
-  bytesText,
-  durationText,
   type Paint,
   type Report,
   type Result,
@@ -204,9 +202,7 @@ function valueText(value: unknown): string {
 
 /** Progress of a stage, of reading a list of titles, or of steps over a snapshot. */
 export type CommandProgress =
-  | RunProgress
-  | { readonly stage: 'report' | 'titles'; readonly done: number; readonly total: number }
-  | ({ readonly stage: 'verify' | 'restore' } & SnapshotStep)
+  RunProgress | ({ readonly stage: 'report' | 'titles' | 'verify' | 'restore' } & SnapshotStep)
 
 // Without a terminal, one line every ten seconds is enough for a log.
 const LINE_EVERY_MS = 10 * SECOND
@@ -305,11 +301,6 @@ export function stepOf(progress: CommandProgress): Step {
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
-    case 'report':
-    case 'titles': {
-      const what = progress.stage === 'report' ? 'page' : 'title'
-      return step(progress.done, progress.total, countText(progress.done, what))
-    }
     case 'build': {
       const { done, total, name, rowsChanged } = progress
       const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`
@@ -325,6 +316,8 @@ export function stepOf(progress: CommandProgress): Step {
     case 'forget':
     case 'backup':
     case 'export':
+    case 'report':
+    case 'titles':
     case 'verify':
     case 'restore':
       return step(progress.done, progress.total, progress.name)

@@ -14,28 +14,14 @@ import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { refuseDamaged, skippedText, skippedValues } from '../plan/skipped-lines.ts'
 import { withoutErased, type Collection } from '../run/collection.ts'
-import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { readJob, type Job } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/begin.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { aboutText, countText, counted, durationText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
-import {
-  counted,
-  facts,
-  table,
-  aboutText,
-  durationText,
-  type Fact,
-  type Report,
-  type Result,
-  type Table,
-} from './report.ts'
-
-export interface PlanOptions extends Overrides {
-  /** Number of batches to read for a forecast; see service-commands.ts. */
-  readonly sample?: number
-}
+import type { OptionsOf } from './declarations.ts'
+import { facts, table, type Fact, type Report, type Result, type Table } from './report.ts'
 
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5
@@ -43,7 +29,7 @@ const SAMPLE = 5
 export async function planCommand(
   context: Context,
   pipeline: string,
-  { sample, ...options }: PlanOptions,
+  { sample, ...options }: OptionsOf<'plan'>,
 ): Promise<Result> {
   if (sample !== undefined) {
     const { sampleCommand } = await import('./service-commands.ts')

@@ -32,19 +32,23 @@ import { leaveOutErased } from '../run/forget/erase.ts'
 import { readSnapshotTarget, type Overrides } from '../run/job.ts'
 import { acquireLock } from '../run/lock.ts'
 import { isThere } from '../support/atomic-file.ts'
-import { ConfigError, EXIT, JobtideError, errorDocument, isAbsence } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  errorDocument,
+  expectedError,
+  isAbsence,
+  type JobtideError,
+} from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { bytesText, countText, sum } from '../support/numbers.ts'
 import { withoutCredentials } from '../support/text.ts'
 import { columnsOfAll } from '../warehouse/columns.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { refuseEmpty } from './reading.ts'
-import { table, bytesText, type Report } from './report.ts'
-
-export interface VerifyOptions {
-  readonly pipeline: string
-}
+import { table, type Report } from './report.ts'
 
 /**
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
@@ -54,7 +58,7 @@ export interface VerifyOptions {
 export async function verifyCommand(
   context: Context,
   url: string | undefined,
-  options: VerifyOptions,
+  options: OptionsOf<'verify'>,
 ): Promise<Report> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
@@ -77,8 +81,7 @@ export async function verifyCommand(
   try {
     proved = journal.check('bytes')
   } catch (error) {
-    if (!(error instanceof JobtideError)) throw error
-    loss = error
+    loss = expectedError(error)
   }
   try {
     const report = await proving(context, url, options, verifySnapshot)
@@ -124,7 +127,7 @@ function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T
 async function proving<T>(
   context: Context,
   url: string,
-  options: VerifyOptions,
+  options: OptionsOf<'verify'>,
   prove: (of: Parameters<typeof verifySnapshot>[0]) => Promise<T>,
 ): Promise<T> {
   const { progress, stop: signal } = context
@@ -162,7 +165,7 @@ function faultOfFolder(path: string): string | null {
 export function storeOptionsFor(
   context: Context,
   url: string,
-  { pipeline }: VerifyOptions,
+  { pipeline }: OptionsOf<'verify'>,
 ): StoreOptions {
   const { clock, s3Endpoint } = context
   const { destination } = splitSnapshotUrl(url)
@@ -231,7 +234,7 @@ function adviceFor(findings: readonly Finding[]): string {
 export async function restoreCommand(
   context: Context,
   url: string,
-  options: VerifyOptions,
+  options: OptionsOf<'verify'>,
 ): Promise<Report> {
   const { clock, directory, progress, stop: signal } = context
   const { root, warehouse } = directory
@@ -299,7 +302,7 @@ export async function describeAsBuilt(
 export async function snapshotsCommand(
   context: Context,
   destination: string | undefined,
-  { pipeline }: VerifyOptions,
+  { pipeline }: OptionsOf<'verify'>,
 ): Promise<Report> {
   const { to } = destinationOf(context, pipeline, { snapshotTo: destination })
   // That of a pipeline is made by its first publish.

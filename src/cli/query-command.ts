@@ -4,11 +4,11 @@
  * each file names its question and parameters; its SQL reads them with `getvariable('…')`, so it runs in any DuckDB.
  */
 
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
 import { onAbort } from '../support/abort.ts'
 import { sqlFolder } from '../support/assets.ts'
-import { readNamedFile } from '../support/atomic-file.ts'
+import { namesIn, readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, JobtideError, SIGNALS, type ExitCode } from '../support/errors.ts'
 import { didYouMean } from '../support/nearest.ts'
 import { countText } from '../support/numbers.ts'
@@ -20,6 +20,7 @@ import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { openForReading } from './reading.ts'
 import { tableText } from './report.ts'
 
@@ -35,13 +36,6 @@ const TABLES =
 const READ_ONLY = 'The warehouse is read-only here, without files.'
 const DEAF_AFTER_MS = 300
 
-interface QueryOptions {
-  /** `spreadsheet` is CSV without formulas. */
-  readonly format: 'table' | 'csv' | 'spreadsheet' | 'json'
-  readonly attach?: readonly string[]
-  readonly recipe?: string
-}
-
 /**
  * Runs one read-only statement on the warehouse or the copy for analysts, without access to network or files other than
  * attached ones.
@@ -51,7 +45,7 @@ interface QueryOptions {
 export async function queryCommand(
   context: Context,
   words: readonly string[],
-  { format, attach = [], recipe: name }: QueryOptions,
+  { format, attach = [], recipe: name }: OptionsOf<'query'>,
 ): Promise<ExitCode> {
   const { output, stop } = context
   const recipe = name === undefined ? null : readRecipe(name)
@@ -151,7 +145,7 @@ const PIECE = MIB
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
-  format: Exclude<QueryOptions['format'], 'table'>,
+  format: Exclude<OptionsOf<'query'>['format'], 'table'>,
 ): Promise<void> {
   const isJson = format === 'json'
   const names = stream.columns.map(({ name }) => name)
@@ -270,41 +264,36 @@ async function attachCsv(warehouse: Warehouse, path: string, name: string): Prom
   const { readTable } = await import('../plan/organizations.ts')
   const [header, ...rows] = readTable(readNamedFile('file', path, HINT), basename(path), HINT)
   if (header === undefined) throw new ConfigError(`--attach: ${path} is empty`, { hint: HINT })
-  const columns = header.cells.map((cell, at) => {
-    const head = cell === '' ? `column${at + 1}` : cell
-    return {
-      head,
-      cells: rows.map(({ cells }) => cells[at] || null),
-      quoted: quoteIdentifier(head),
-    }
-  })
-  const text = columns.map(({ quoted }) => `${quoted} varchar`)
-  await warehouse.run(`create temp table attached (${text.join(', ')})`)
-  const values = Object.fromEntries(columns.map(({ head, cells }) => [head, cells]))
+  const heads = header.cells.map((cell, at) => cell || `column${at + 1}`)
+  const columns = heads.map(quoteIdentifier)
+  await warehouse.run(
+    `create temp table attached (${columns.map((one) => `${one} varchar`).join()})`,
+  )
+  const cellsOf = (at: number) => rows.map(({ cells }) => cells[at] || null)
+  const values = Object.fromEntries(heads.map((head, at) => [head, cellsOf(at)]))
   await warehouse.append('temp.main.attached', values)
-  const typed = columns.map(({ quoted, cells }) => `${quoted}::${typeOf(cells)} as ${quoted}`)
-  await warehouse.run(`create temp table ${name} as select ${typed.join(', ')} from attached`)
+  const types = columns.map((one) => `${TYPE.replaceAll('cell', () => one)} as ${one}`)
+  const [found = {}] = await warehouse.all<Record<string, string>>(
+    `select ${types.join()} from attached`,
+  )
+  const typed = heads.map((head, at) => `${columns[at]}::${found[head]} as ${columns[at]}`)
+  await warehouse.run(`create temp table ${name} as select ${typed.join()} from attached`)
   await warehouse.run('drop table attached')
 }
 
-const WRITTEN_AS = {
-  bigint: /^(?:0|-?[1-9]\d{0,17})$/,
-  double: /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/,
-  date: /^\d{4}-\d{2}-\d{2}$/,
-  boolean: /^(?:true|false)$/i,
-}
-
-function typeOf(cells: readonly (string | null)[]): string {
-  const written = cells.filter((cell) => cell !== null)
-  const fits = ([, pattern]: readonly [string, RegExp]) =>
-    written.length > 0 && written.every((cell) => pattern.test(cell))
-  const [type = 'varchar'] = Object.entries(WRITTEN_AS).find(fits) ?? []
-  return type === 'date' && !written.every(isDay) ? 'varchar' : type
-}
+const TYPE = String.raw`case
+  when count(cell) = 0 then 'varchar'
+  when bool_and(regexp_full_match(cell, '0|-?[1-9]\d{0,17}')) then 'bigint'
+  when bool_and(regexp_full_match(cell, '-?(0|[1-9]\d{0,14})(\.\d{1,15})?')) then 'double'
+  when bool_and(regexp_full_match(cell, '\d{4}-\d{2}-\d{2}') and try_cast(cell as date) is not null)
+    then 'date'
+  when bool_and(regexp_full_match(cell, '(?i)true|false')) then 'boolean'
+  else 'varchar' end`
 
 // Not a 31st of a month that has 30 days.
-function isDay(cell: string): boolean {
-  return !Number.isNaN(Date.parse(cell)) && new Date(cell).toISOString().startsWith(cell)
+function isDay(text: string): boolean {
+  const isWritten = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
+  return isWritten && new Date(text).toISOString().startsWith(text)
 }
 
 export type Recipe = ReturnType<typeof readRecipe>
@@ -315,10 +304,7 @@ const EMPTY = /^-- empty: (\w+): (.+)$/m
 const PARAMETER = /^-- parameter: (\w+)(?: = (.*?))?: (.+)$/gm
 
 export function recipeNames(): string[] {
-  return readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.sql'))
-    .map((file) => file.slice(0, -'.sql'.length))
-    .toSorted()
+  return namesIn(FOLDER, /\.sql$/).map((file) => basename(file, '.sql'))
 }
 
 /** @throws ConfigError for an unknown name; the hint lists the known ones */
@@ -370,7 +356,7 @@ async function setParameters(
       throw new ConfigError(`${recipe.name} takes no parameter ${one}`, { hint })
     }
     if (values.has(name)) throw new ConfigError(`${name}=… is given twice`, { hint })
-    if (DAYS.has(name) && !(WRITTEN_AS.date.test(value) && isDay(value))) {
+    if (DAYS.has(name) && !isDay(value)) {
       throw new ConfigError(`${name}: not a day: ${value}`, { hint: 'Write it as 2026-11-30.' })
     }
     values.set(name, value)

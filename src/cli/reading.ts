@@ -3,6 +3,7 @@
  * use, because `query` does not need it.
  */
 
+import { agoText } from '../support/numbers.ts'
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
@@ -10,11 +11,10 @@ import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
 import type { LoadedSegment } from '../run/lost-journal.ts'
 import { minuteText } from '../support/clock.ts'
-import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
+import { ConfigError, JobtideError, LockedError, expectedError } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { agoText } from './report.ts'
 
 /**
  * @throws ConfigError when the journal has no record; the message names a warehouse that exists @throws JournalLossError when
@@ -61,9 +61,7 @@ export async function readWarehouse<T>(
   try {
     return { value: await withWarehouse({ path, mode: 'read' }, work), why: null }
   } catch (error) {
-    // A defect must be visible, so it is rethrown.
-    if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-    return { value: null, why: error.message }
+    return { value: null, why: expectedError(error).message }
   }
 }
 

@@ -4,6 +4,7 @@ import { jsonOrNull } from '../support/json.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
 import { table, type Report } from './report.ts'
 
@@ -25,7 +26,7 @@ interface Reject {
 
 export async function rejectsCommand(
   context: Context,
-  { limit }: { readonly limit: number },
+  { limit }: OptionsOf<'rejects'>,
 ): Promise<Report> {
   const { sent, reasons, rows } = await whileReading(context, async (warehouse) => ({
     sent: await queryReport<{ received: number }>(warehouse, 'received_events'),
@@ -46,19 +47,14 @@ export async function rejectsCommand(
         ['last (UTC)', 'last_at', 'instant'],
         ['reason', 'reason'],
       ]),
-      table(
-        null,
-        rows,
-        [
-          ['received (UTC)', 'received_at', 'instant'],
-          ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
-          ['reason', 'reason'],
-          ['event', 'event'],
-        ],
-        { notes: rows.length < count ? [newest] : [] },
-      ),
+      table(null, rows, [
+        ['received (UTC)', 'received_at', 'instant'],
+        ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
+        ['reason', 'reason'],
+        ['event', 'event'],
+      ]),
     ],
-    notes: count === 0 ? [] : ['whole events: --json'],
+    notes: count === 0 ? [] : [...(rows.length < count ? [newest] : []), 'whole events: --json'],
     values: { dataDir: context.directory.root, received, rejects: count },
     data: { rows: rows.map((row) => ({ ...row, event: jsonOrNull(row.event) ?? row.event })) },
   }

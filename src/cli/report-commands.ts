@@ -17,34 +17,24 @@ import {
   type DigestPart,
 } from '../report/digest.ts'
 import { readHead, type ReportHead } from '../report/read-report.ts'
-import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
+import { chosenWindow, windowName, windowText } from '../report/window.ts'
 import { writeReportFolder } from '../report/write-folder.ts'
 import { writeReport, type ReportRequest } from '../report/write-report.ts'
 import { refuseFileName, refuseOwnPlace } from '../run/data-directory.ts'
 import { readOrganizations } from '../run/organizations-file.ts'
 import { EXIT } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { bytesText, countText, numberText } from '../support/numbers.ts'
 import { lineText, shellWord, type Line } from '../support/text.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { whileReading } from './reading.ts'
-import { bytesText, facts, type Fact, type Report, type Result } from './report.ts'
-
-interface Scope extends WindowChoice {
-  readonly organizations?: string
-}
-
-export interface ReportOptions extends Scope {
-  readonly by?: 'organization'
-  readonly out?: string
-}
-
-interface DigestOptions extends Scope {
-  readonly dataDir?: string
-  readonly format: 'text' | 'slack' | 'email'
-}
+import { facts, type Fact, type Report, type Result } from './report.ts'
 
 /** The window, and the organisations of a list; null for all. */
-async function scopeOf({ clock, logger }: Context, { organizations: file, ...choice }: Scope) {
+async function scopeOf(
+  { clock, logger }: Context,
+  { organizations: file, ...choice }: OptionsOf<'report' | 'digest'>,
+) {
   const writtenAt = clock.now()
   const window = chosenWindow(choice, writtenAt)
   const read = file === undefined ? null : await readOrganizations(file)
@@ -52,7 +42,10 @@ async function scopeOf({ clock, logger }: Context, { organizations: file, ...cho
   return { writtenAt, window, list: read?.organizations ?? null }
 }
 
-export async function reportCommand(context: Context, options: ReportOptions): Promise<Report> {
+export async function reportCommand(
+  context: Context,
+  options: OptionsOf<'report'>,
+): Promise<Report> {
   const { directory } = context
   const { organizations: file, by, out } = options
   const scope = await scopeOf(context, options)
@@ -87,7 +80,7 @@ async function writeFolder(context: Context, request: ReportRequest): Promise<Re
   const { head, organizations, pages, bytes } = await whileReading(context, (warehouse) =>
     writeReportFolder(warehouse, request, (done, total) => {
       stop.throwIfAborted()
-      progress.show({ stage: 'report', done, total })
+      progress.show({ stage: 'report', done, total, name: countText(done, 'page') })
     }),
   )
   const isSome = pages < organizations
@@ -136,7 +129,10 @@ function windowValues({ window, counts }: ReportHead): object {
   return { fromAt: new Date(window.from), toAt: new Date(window.to), changes: counts }
 }
 
-export async function digestCommand(context: Context, options: DigestOptions): Promise<Result> {
+export async function digestCommand(
+  context: Context,
+  options: OptionsOf<'digest'>,
+): Promise<Result> {
   const { output, stop } = context
   const { format } = options
   const { window, list } = await scopeOf(context, options)
@@ -162,7 +158,7 @@ export async function digestCommand(context: Context, options: DigestOptions): P
 }
 
 /** The command that shows the same window, list and data directory as a page. */
-function reportCommandOf({ week, dataDir, ...scope }: DigestOptions): string {
+function reportCommandOf({ week, dataDir, ...scope }: OptionsOf<'digest'>): string {
   const { days, from, to, organizations } = scope
   const given = { days, from, to, organizations, 'data-dir': dataDir }
   const options = Object.entries(given).flatMap(([name, value]) =>

@@ -7,9 +7,8 @@ import CliTable from 'cli-table3'
 import { minuteText } from '../support/clock.ts'
 import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { toSnakeCase } from '../support/json.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
-import { printable } from '../support/text.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
+import { aboutText, bytesText, creditsText, numberText, sum } from '../support/numbers.ts'
+import { cut, printable } from '../support/text.ts'
 
 /** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
@@ -38,17 +37,6 @@ export function facts(
   )
 }
 
-/** A count of things and what is said of them; empty where there are none. */
-export function counted(count: number, noun: string, rest: string): string {
-  return count > 0 ? `${countText(count, noun)} ${rest}` : ''
-}
-
-/** The first of some texts, and how many more there are. @param where the others are shown */
-export function firstTexts(texts: readonly string[], most: number, where = ''): readonly string[] {
-  const more = texts.length - most
-  return more > 0 ? [...texts.slice(0, most), `and ${numberText(more)} more${where}`] : texts
-}
-
 /** Rows: all of them for programs, and for people as many as `shown`. */
 export interface Table {
   readonly heads: readonly string[]
@@ -57,17 +45,16 @@ export interface Table {
   /** The JSON key of the rows; null keeps them out of JSON. */
   readonly name: string | null
   readonly rows: readonly object[]
-  readonly notes: readonly string[]
+  /** How many rows people do not see, and which option shows them; null where they see all. */
+  readonly rest: string | null
 }
-
-export type Note = string | readonly [meaning: Meaning, text: string]
 
 export type Section = readonly Fact[] | Table
 
 export interface Report {
   readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
-  readonly notes?: readonly Note[]
+  readonly notes?: readonly string[]
   /** Values for programs in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
   readonly values?: object
   /** Values passed to programs unchanged, such as an event as sent. */
@@ -88,7 +75,6 @@ interface TableChoices<Row> {
   readonly more?: string
   /** A last row for people only. */
   readonly total?: Row
-  readonly notes?: readonly string[]
 }
 
 /** A table of rows. @param name the JSON key of the rows, null to keep them out of JSON */
@@ -98,10 +84,9 @@ export function table<Row extends object>(
   columns: readonly Column<Row>[],
   choices: TableChoices<Row> = {},
 ): Table {
-  const { shown = rows.length, more = 'all with --all', total, notes = [] } = choices
+  const { shown = rows.length, more = 'all with --all', total } = choices
   const visible = [...rows.slice(0, shown), ...(total === undefined ? [] : [total])]
-  const count = numberText(rows.length)
-  const rest = shown >= rows.length ? [] : [`(the first ${shown} of ${count}; ${more})`]
+  const rest = `(the first ${shown} of ${numberText(rows.length)}; ${more})`
   return {
     name,
     rows,
@@ -112,7 +97,7 @@ export function table<Row extends object>(
         cellText(typeof of === 'string' ? (row[of] as Cell) : of(row), kind),
       ),
     ),
-    notes: [...rest, ...notes],
+    rest: shown >= rows.length ? null : rest,
   }
 }
 
@@ -167,20 +152,13 @@ export function reportText(
     if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
     blocks.push(...lines)
   }
-  return [...blocks, ...noteLines(notes, width, paint)].join('\n')
-}
-
-function noteLines(notes: readonly Note[], width: number, paint: Paint): string[] {
-  return notes.map((note) => {
-    const isPlain = typeof note === 'string'
-    const lines = wrapLines(printable(isPlain ? note : note[1]), width)
-    return isPlain ? lines : paint(note[0], lines)
-  })
+  return [...blocks, ...notes.map((note) => wrapLines(printable(note), width))].join('\n')
 }
 
 function tableLines(table: Table, width: number, paint: Paint): string[] {
   if (table.cells.length === 0) return []
-  return [tableText(table, width, paint), ...noteLines(table.notes, width, paint)]
+  const rest = table.rest === null ? [] : [wrapLines(printable(table.rest), width)]
+  return [tableText(table, width, paint), ...rest]
 }
 
 // The lines of a fact are stacked to the right of its label.
@@ -219,50 +197,6 @@ const STATES: readonly (readonly [Meaning, RegExp])[] = [
   ['error', /^(?:failed|killed|problem|refused|unavailable)$/],
 ]
 
-/** Credits; an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
-export function creditsText(credits: number): string {
-  return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
-}
-
-/** An expected number: rounded, but never 0 unless it is 0. */
-export function aboutText(value: number): string {
-  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
-}
-
-/** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
-export function bytesText(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = 0
-  while (value >= 1_000 && unit < units.length - 1) {
-    value /= 1_000
-    unit += 1
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
-}
-
-/** A duration in milliseconds in words: `0.4 s`, `12.3 s`, `4 min`, `3 h`, `2 days`. */
-export function durationText(ms: number): string {
-  if (ms < MINUTE) return `${(ms / SECOND).toFixed(1)} s`
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
-  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
-  return `${Math.round(ms / DAY)} days`
-}
-
-/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
-export function agoText(ms: number): string {
-  return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
-}
-
-/**
- * A short name of a company for narrow columns; of an address only the last part,
- * `https://network.example/company/acme/` → `…/acme`.
- */
-export function companyText(askedAs: string): string {
-  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
-  return last === undefined ? askedAs : `…/${last}`
-}
-
 /**
  * `text` in lines of at most `width` characters where its words allow. Lines that fit stay as they are; others go on below
  * their first word, or below what follows an arrow or a label.
@@ -298,7 +232,7 @@ export function tableText(
 ): string {
   const widths = fitWidths([heads, ...cells], kinds, width)
   const table = new CliTable({
-    head: heads.map((cell, column) => cut(cell, widths[column])),
+    head: heads.map((cell, column) => cut(printable(cell), widths[column])),
     chars: NO_LINES,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: kinds.map((kind) => (LEFT_KINDS.has(kind) ? 'left' : 'right')),
@@ -307,7 +241,7 @@ export function tableText(
     table.push(
       row.map((cell, column) => {
         const meaning = kinds[column] === 'state' ? meaningOf(cell) : undefined
-        const text = cut(cell, widths[column])
+        const text = cut(printable(cell), widths[column])
         return meaning === undefined ? text : paint(meaning, text)
       }),
     )
@@ -331,10 +265,4 @@ function fitWidths(
     excess -= 1
   }
   return widths
-}
-
-/** A text from outside in at most `width` characters of one line. */
-export function cut(text: string, width = Number.POSITIVE_INFINITY): string {
-  const clean = printable(text)
-  return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
 }

@@ -12,17 +12,17 @@ import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { EXIT, StorageError, errorDocument, type JobtideError } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
 import {
-  counted,
-  facts,
-  firstTexts,
   bytesText,
+  countText,
+  counted,
   durationText,
-  cut,
-  type Fact,
-  type Report,
-} from './report.ts'
+  firstTexts,
+  numberText,
+  sum,
+} from '../support/numbers.ts'
+import { cut } from '../support/text.ts'
+import { facts, type Fact, type Report } from './report.ts'
 
 /**
  * The problem of an unsuccessful run: a failed stage, an early end, a list without a known organisation, a database that was
@@ -57,16 +57,17 @@ export function erasureState(
   return begunAt === null && isComplete ? null : { begunAt, isComplete, remaining }
 }
 
-export type ErasureState = ReturnType<typeof erasureState>
+/** A run, with the erasure that it should have completed, if any. */
+type Ended = RunReport & { readonly erasure?: ReturnType<typeof erasureState> }
 
-function erasureFact(erasure: ErasureState): Fact {
+function erasureFact({ erasure = null }: Ended): Fact {
   if (erasure === null) return false
   const { begunAt, isComplete, remaining } = erasure
   const begun = begunAt === null ? '' : `, begun on ${begunAt.slice(0, 10)}`
   return ['erasure', isComplete ? `completed${begun}` : [`NOT COMPLETE${begun}:`, ...remaining]]
 }
 
-export function runReport(run: RunReport, erasure: ErasureState = null): Report {
+export function runReport(run: Ended): Report {
   const { extract } = run
   const again = run.resumed ? ' (resumed)' : ''
   const { stageFailure, load, build } = run
@@ -94,7 +95,7 @@ export function runReport(run: RunReport, erasure: ErasureState = null): Report 
           `${stageFailure instanceof RefusedError ? 'refused' : 'failed'}: ${stageFailure.message}`,
         ],
         analystCopyFact(run.analystCopy),
-        erasureFact(erasure),
+        erasureFact(run),
         quarantinedFact(run),
         // A certain problem is reported as the error of the run instead.
         run.unknownList?.isSure === false && [
@@ -103,7 +104,8 @@ export function runReport(run: RunReport, erasure: ErasureState = null): Report 
         ],
       ]),
     ],
-    values: runValues(run, erasure),
+    values: runValues(run),
+    problem: problemOf(run),
   }
 }
 
@@ -138,9 +140,9 @@ function indented(facts: readonly Fact[]): Fact[] {
   return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
 }
 
-export function runValues(run: RunReport, erasure: ErasureState = null): object {
+export function runValues(run: Ended): object {
   const { runId, pipeline, endpoint, resumed, organizations, durationMs } = run
-  const { unknownList, load, build, publish, databases, analystCopy } = run
+  const { unknownList, load, build, publish, databases, analystCopy, erasure = null } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
   const about = { runId, pipeline, endpoint, resumed, organizations, durationMs }
   const made = { publish, databases, analystCopy, erasure }

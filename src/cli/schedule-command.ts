@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { nextDue } from '../plan/due.ts'
@@ -16,17 +16,11 @@ import { onAbort } from '../support/abort.ts'
 import { packageRoot } from '../support/assets.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
-import type { LogLevel } from '../support/logger.ts'
 import { closeServer, listenAt } from '../support/loopback.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { PROMETHEUS_TYPE, metricsText, writeMetrics, type Attempt } from './metrics.ts'
 import { notifyAll, notifyUnreadable } from './notify.ts'
-
-export interface ScheduleOptions {
-  readonly maxAge?: number
-  readonly healthPort?: number
-  readonly logLevel?: LogLevel
-}
 
 const NO_TURN = { release: () => undefined }
 
@@ -35,7 +29,7 @@ const CLI = join(packageRoot, 'dist', 'cli.js')
 export async function scheduleCommand(
   context: Context,
   named: readonly string[],
-  options: ScheduleOptions,
+  options: OptionsOf<'schedule'>,
 ): Promise<ExitCode> {
   const { directory, clock, logger, stop, output } = context
   // Identified by file: if one is missing, Jobtide's own pipeline of that name must not replace it.
@@ -115,13 +109,12 @@ function pagesOf(
 ) {
   return {
     // Healthy as long as this process answers: a restart fixes no data problem.
-    '/live': () => Promise.resolve(toldAsJson(200, { live: true })),
+    '/live': () => Promise.resolve(Response.json({ live: true })),
     '/health': async () => healthOf(await look()),
-    '/metrics': async () => ({
-      status: 200,
-      type: PROMETHEUS_TYPE,
-      body: metricsText(await look(), directory, attempts),
-    }),
+    '/metrics': async () => {
+      const headers = { 'content-type': PROMETHEUS_TYPE }
+      return new Response(metricsText(await look(), directory, attempts), { headers })
+    },
   }
 }
 
@@ -151,7 +144,7 @@ function healthOf(freshness: Freshness) {
     ({ id, pipeline, message, hint }) => ({ id, pipeline, message, hint }),
   )
   const fresh = judgements.length === 0
-  return toldAsJson(fresh ? 200 : 503, { fresh, at: new Date(nowMs), judgements })
+  return Response.json({ fresh, at: new Date(nowMs), judgements }, { status: fresh ? 200 : 503 })
 }
 
 function dueOf(freshness: Freshness) {
@@ -184,7 +177,7 @@ function tell(
 function runChild(
   { directory, startedWith, stop, output }: Context,
   pipeline: string,
-  { logLevel }: ScheduleOptions,
+  { logLevel }: OptionsOf<'schedule'>,
 ): Promise<{ readonly code: number | null; readonly signal: string | null }> {
   const level = logLevel === undefined ? [] : ['--log-level', logLevel]
   const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]
@@ -208,18 +201,6 @@ function runChild(
   })
 }
 
-export interface Told {
-  readonly status: number
-  readonly type: string
-  readonly body: string
-}
-
-const JSON_TYPE = 'application/json'
-
-export function toldAsJson(status: number, document: object): Told {
-  return { status, type: JSON_TYPE, body: `${JSON.stringify(document)}\n` }
-}
-
 /**
  * Serves `pages` by their paths on 127.0.0.1.
  * @param port 0 for any free one
@@ -227,18 +208,19 @@ export function toldAsJson(status: number, document: object): Told {
  */
 export async function serveHealth(
   port: number,
-  pages: Readonly<Record<string, () => Promise<Told>>>,
+  pages: Readonly<Record<string, () => Promise<Response>>>,
 ) {
   const known = Object.keys(pages).map((path) => `GET ${path}`)
+  const refusal = (status: number, error: unknown) => Response.json({ error }, { status })
+  const answer = async ({ url = '', method = '' }: IncomingMessage) => {
+    const page = pages[url.split('?', 1)[0] ?? '']
+    if (page === undefined) return refusal(404, known.join(', '))
+    if (method !== 'GET' && method !== 'HEAD') return refusal(405, known.join(', '))
+    return page().catch((error: unknown) => refusal(503, errorDocument(error)))
+  }
   const server = createServer((request, response) => {
-    const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
-    const isRead = request.method === 'GET' || request.method === 'HEAD'
-    const answer =
-      page === undefined || !isRead
-        ? Promise.resolve(toldAsJson(page === undefined ? 404 : 405, { error: known.join(', ') }))
-        : page().catch((error: unknown) => toldAsJson(503, { error: errorDocument(error) }))
-    void answer.then(({ status, type, body }) => {
-      response.writeHead(status, { 'content-type': type }).end(body)
+    void answer(request).then(async (page) => {
+      response.writeHead(page.status, Object.fromEntries(page.headers)).end(await page.text())
     })
   })
   const url = await listenAt(server, '127.0.0.1', port)

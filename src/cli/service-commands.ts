@@ -18,21 +18,15 @@ import { defaultPipeline } from '../run/pipeline-file.ts'
 import { runJob, sampleRun, type SampleReport, type Service } from '../run/run.ts'
 import { packageVersion } from '../support/assets.ts'
 import { ConfigError, errorDocument, type ExitCode } from '../support/errors.ts'
-import { countText, numberText } from '../support/numbers.ts'
+import { countText, durationText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { observed } from './metrics.ts'
 import { withNotifications } from './notify.ts'
 import { conclude } from './output.ts'
-import { durationText, facts, type Report } from './report.ts'
-import {
-  erasureState,
-  leftBehindText,
-  problemOf,
-  runReport,
-  type ErasureState,
-} from './run-result.ts'
+import { facts, type Report } from './report.ts'
+import { erasureState, leftBehindText, runReport } from './run-result.ts'
 
 /** `run`, `backfill` and `extract`: buys the pages of the pipeline; all but `extract` also load, build and publish them. */
 export const runCommand = buying('run')
@@ -53,7 +47,6 @@ async function runOnce(
   options: Overrides,
 ): Promise<ExitCode> {
   const { output, directory, logger } = context
-  let erasure: ErasureState = null
   const run = async (job: Job, service: Service) => {
     if (command === 'backfill') refuseCollection(job, pipeline)
     const begunAt = unfinishedSince(directory.root)
@@ -63,17 +56,17 @@ async function runOnce(
     const certificate = isTried
       ? await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
       : null
-    erasure = erasureState(begunAt, certificate)
+    const erasure = erasureState(begunAt, certificate)
     if (certificate === null && erasure !== null) {
       logger.warn({ remaining: erasure.remaining }, 'erasure.incomplete')
     }
-    return done
+    return { ...done, erasure }
   }
   const report = await withNotifications(context, pipeline, command, async () => {
     const job = await readJob(pipeline, withBackup(context, options), directory.root)
     return withService(context, job, (service) => run(job, service))
   })
-  return conclude(output, { ...runReport(report, erasure), problem: problemOf(report) })
+  return conclude(output, runReport(report))
 }
 
 /** With the place that the environment names for the backup of the journal. */

@@ -21,26 +21,16 @@ import { startSimulator } from '../simulator/simulator.ts'
 import { createWorld } from '../simulator/world.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, messageOf, asStorageError, type ExitCode } from '../support/errors.ts'
-import { countText, numberText, sum } from '../support/numbers.ts'
+import { bytesText, countText, durationText, numberText, sum } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { csvLine } from '../support/text.ts'
 import { DAY, SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { bytesText, durationText, facts, table, type Report, type Table } from './report.ts'
+import type { OptionsOf } from './declarations.ts'
+import { facts, table, type Report, type Table } from './report.ts'
 import { runValues } from './run-result.ts'
-
-export interface SimulateOptions {
-  readonly port: number
-  readonly key: string
-  readonly seed: number
-  readonly companies: number
-  readonly events?: string
-  readonly organizationsOut?: string
-  readonly rateLimit?: number
-  readonly faults?: string
-}
 
 // The made-up world reaches a month past today, so that an advanced clock still finds new events.
 const WORLD_PAST_MS = 400 * DAY
@@ -64,7 +54,7 @@ export function worldAround(
 
 export async function simulateCommand(
   context: Context,
-  options: SimulateOptions,
+  options: OptionsOf<'simulate'>,
 ): Promise<ExitCode> {
   const { clock, output, stop } = context
   const { port, key, seed, companies, events, rateLimit, faults, organizationsOut } = options
@@ -189,18 +179,15 @@ async function journey(context: Context, directory: DataDirectory): Promise<Repo
 
     const { credits, requests } = simulator.account()
     const ran = runsTable({ companies, first, postings, second }, clock.monotonic() - beganAt)
-    const {
-      sections = [],
-      values,
-      ...report
-    } = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
-      demoReport(warehouse, directory.root, second, commandName(world.environment)),
-    )
-    return {
-      ...report,
-      sections: [ran, ...sections],
-      values: { ...values, backfill: runValues(first), service: { requests, credits } },
+    const values = {
+      dataDir: directory.root,
+      backfill: runValues(first),
+      nightly: runValues(second),
+      service: { requests, credits },
     }
+    return await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
+      demoReport(warehouse, { ran, values, nightly: second }, commandName(world.environment)),
+    )
   } finally {
     await transport.close()
     await simulator.close()
@@ -258,12 +245,11 @@ const FLOWS_SHOWN = 2
 // 27 lines fit most terminals with the prompt below.
 async function demoReport(
   warehouse: Warehouse,
-  root: string,
-  nightly: RunReport,
+  { ran, values, nightly }: { ran: Table; values: { dataDir: string }; nightly: RunReport },
   name: string,
 ): Promise<Report> {
-  const below = relative(process.cwd(), root)
-  const folder = below.startsWith('..') ? root : below
+  const below = relative(process.cwd(), values.dataDir)
+  const folder = below.startsWith('..') ? values.dataDir : below
   type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
   const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: nightly.runId })
   type Flow = Record<'from_organization' | 'to_organization', string> & { people: number }
@@ -281,6 +267,7 @@ async function demoReport(
   const { files = 0, bytes = 0 } = nightly.publish ?? {}
   return {
     sections: [
+      ran,
       table(
         null,
         kinds.flatMap(({ what, count, latest }) =>
@@ -318,8 +305,7 @@ async function demoReport(
       `  ${name} report --data-dir ${folder}`,
     ],
     values: {
-      dataDir: root,
-      nightly: runValues(nightly),
+      ...values,
       ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
       talentFlows: flows,
       organizations,

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs'
 import { journalBackupFrom } from '../config.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import type { PublishChoices } from '../publish/publish.ts'
 import { parseKeep } from '../publish/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { backUpWhereKnown, checkBackup } from '../run/backup/back-up.ts'
@@ -18,11 +17,12 @@ import { rebuildWarehouse } from '../run/rebuild.ts'
 import { withJournal, type WarehouseBefore } from '../run/session.ts'
 import { buildStage, loadStage, publishStage, readTarget } from '../run/stages.ts'
 import { ConfigError, LockedError } from '../support/errors.ts'
-import { countText } from '../support/numbers.ts'
+import { bytesText, countText, counted } from '../support/numbers.ts'
 import { lookBefore, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import { destinationOf, refuseAbsent } from './proof-commands.ts'
-import { bytesText, counted, facts, type Fact, type Report } from './report.ts'
+import { facts, type Fact, type Report } from './report.ts'
 import {
   analystCopyFact,
   buildValues,
@@ -45,7 +45,7 @@ export async function loadCommand(context: Context): Promise<Report> {
 
 export async function buildCommand(
   context: Context,
-  { select }: { readonly select?: readonly string[] },
+  { select }: OptionsOf<'build'>,
 ): Promise<Report> {
   return runAlone(context, 'build', async ({ warehouse }) => {
     const build = await buildStage(warehouse, context, { select })
@@ -55,12 +55,7 @@ export async function buildCommand(
 
 export async function publishCommand(
   context: Context,
-  options: PublishChoices & {
-    readonly pipeline: string
-    snapshotTo?: string
-    keep?: string
-    engine?: 'duckdb' | 'spark'
-  },
+  options: OptionsOf<'publish'>,
 ): Promise<Report> {
   const { pipeline, snapshotTo, keep, engine } = options
   const target = destinationOf(context, pipeline, { snapshotTo, engine })
@@ -96,10 +91,7 @@ export async function publishCommand(
 
 export async function replayCommand(
   context: Context,
-  {
-    acceptLoss = false,
-    dropOwn = false,
-  }: { readonly acceptLoss?: boolean; readonly dropOwn?: boolean },
+  { acceptLoss = false, dropOwn = false }: OptionsOf<'replay'>,
 ): Promise<Report> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'

@@ -12,28 +12,20 @@ import { listedIn } from '../journal/seals.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
-import { runState, runsOf, type Judgement } from '../plan/judge.ts'
+import { runState, runsOf } from '../plan/judge.ts'
 import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { countText, sum } from '../support/numbers.ts'
+import { agoText, countText, counted, creditsText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
+import type { OptionsOf } from './declarations.ts'
 import type { WarehouseStatus } from './documents.ts'
 import { nothingRun, readWarehouse, refuseNoJournal } from './reading.ts'
-import {
-  counted,
-  facts,
-  table,
-  agoText,
-  creditsText,
-  type Fact,
-  type Report,
-  type Result,
-} from './report.ts'
+import { facts, table, type Fact, type Report, type Result } from './report.ts'
 import { clocksText, clocksValues } from './run-result.ts'
 
 const RUNS_SHOWN = 5
@@ -42,7 +34,7 @@ const WATCH_SECONDS = 5
 export async function statusCommand(
   context: Context,
   named: readonly string[],
-  { maxAge, watch }: { readonly maxAge?: number; readonly watch?: number | true },
+  { maxAge, watch }: OptionsOf<'status'>,
 ): Promise<Result> {
   const look = () => lookAt(context, named, maxAge ?? null)
   if (watch === undefined) return look()
@@ -83,11 +75,9 @@ async function readStatus(
   await refuseNoJournal(openJournal(journal, clock), directory, warehouse.value?.loaded ?? [])
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs })
   const { history, nowMs: now } = freshness
-  const neverRun: Judgement[] =
-    history.runs.size > 0
-      ? []
-      : [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
-  const judgements = freshness.judgements.length > 0 ? freshness.judgements : neverRun
+  const isQuiet = history.runs.size === 0 && freshness.judgements.length === 0
+  const neverRun = { id: 'never_run', pipeline: null, runId: null, since: 0 } as const
+  const judgements = isQuiet ? [{ ...neverRun, ...nothingRun(directory) }] : freshness.judgements
   const runs = runRows(freshness)
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === runs[0]?.runId ? clocksOf(clockDispute) : null
@@ -177,11 +167,9 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
         }),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
+      [!fresh && ['not as fresh as it should be:', '', 'error']],
     ],
-    notes: [
-      ...(fresh ? [] : ['', ['error', 'not as fresh as it should be:'] as const]),
-      ...values.judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`]),
-    ],
+    notes: values.judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`]),
     values,
     exitCode: fresh ? EXIT.done : EXIT.stale,
   }

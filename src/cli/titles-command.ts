@@ -6,18 +6,14 @@ import { buffer } from 'node:stream/consumers'
 import { readTable, refuseWorkbook } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { readOwnLists, useOwnLists } from '../support/own-lists.ts'
 import { csvLine, decodeTable, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
 import type { Context } from './context.ts'
-
-export interface TitlesOptions {
-  readonly format: 'csv' | 'spreadsheet' | 'json'
-  /** The ladder of config/ladders.yaml to read them by; absent: the general one. */
-  readonly ladder?: string
-}
+import type { OptionsOf } from './declarations.ts'
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
@@ -29,7 +25,7 @@ const ROWS_BETWEEN_STEPS = 5_000
 export async function titlesCommand(
   context: Context,
   file: string,
-  options: TitlesOptions,
+  options: OptionsOf<'titles'>,
 ): Promise<ExitCode> {
   const { clock, output, progress, stop, ownFolder } = context
   if (ownFolder !== null) useOwnLists(readOwnLists(ownFolder))
@@ -47,7 +43,7 @@ export async function titlesCommand(
     if (!(await output.stream(text, stop))) break
     done += 1
     if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
-    progress.show({ stage: 'titles', done, total })
+    progress.show({ stage: 'titles', done, total, name: countText(done, 'title') })
     // Yields, so that output is flushed and a Ctrl-C is noticed.
     await clock.sleep(1)
   }

@@ -4,13 +4,14 @@
  * receiver needs no lock and continues during a run, which reads complete files and removes them.
  */
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
   OWNER_ONLY,
   fsyncDirectory,
   makeFolder,
+  namesIn,
   readJson,
   writeJson,
 } from '../support/atomic-file.ts'
@@ -27,10 +28,8 @@ export interface Delivery {
   readonly body: string
 }
 
-const SUFFIX = '.ndjson'
 // Each file is read into memory, so several long deliveries at once become several files.
 const FILE_LENGTH = 16 * MIB
-const UNFINISHED = '.tmp'
 
 export type Inbox = ReturnType<typeof openInbox>
 
@@ -44,7 +43,7 @@ export function openInbox(folder: string, clock: Clock) {
   const writeFiles = async (deliveries: readonly Delivery[]) => {
     let text = ''
     const write = async () => {
-      await writeDurably(join(folder, `${newUlid(clock.now())}${SUFFIX}`), text)
+      await writeDurably(join(folder, `${newUlid(clock.now())}.ndjson`), text)
       text = ''
     }
     for (const delivery of deliveries) {
@@ -77,7 +76,7 @@ export function openInbox(folder: string, clock: Clock) {
 
 // The next deliveries are received while it is written.
 async function writeDurably(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}${UNFINISHED}`
+  const temporary = `${path}.${process.pid}.tmp`
   try {
     makeFolder(dirname(path))
     const file = await open(temporary, 'wx', OWNER_ONLY)
@@ -98,23 +97,18 @@ async function writeDurably(path: string, text: string): Promise<void> {
 
 /** Oldest first. */
 export function filesOfInbox(folder: string): string[] {
-  return filesIn(folder, SUFFIX)
+  return filesIn(folder, /\.ndjson$/)
 }
 
 /** Partial files of killed receivers, never acknowledged. */
 export function leftInInbox(folder: string, nowMs: number): string[] {
-  return filesIn(folder, UNFINISHED).filter(
+  return filesIn(folder, /\.tmp$/).filter(
     (path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < nowMs - MINUTE,
   )
 }
 
-function filesIn(folder: string, suffix: string): string[] {
-  if (!existsSync(folder)) return []
-  const names = onDisk(folder, () => readdirSync(folder))
-  return names
-    .filter((name) => name.endsWith(suffix))
-    .map((name) => join(folder, name))
-    .toSorted()
+function filesIn(folder: string, pattern: RegExp): string[] {
+  return namesIn(folder, pattern).map((name) => join(folder, name))
 }
 
 /** The deliveries in a file. @throws SyntaxError when another program has changed it */
@@ -128,13 +122,11 @@ export function deliveriesIn(file: string): Delivery[] {
 
 export interface Refused {
   readonly deliveries: number
-  /** By status: 413 is one that was too long. */
-  readonly by_status: Readonly<Record<string, number>>
-  /** Reason and time of the last one, milliseconds since 1970 UTC. */
+  /** Time (milliseconds since 1970 UTC), status and reason of the last one; 413 is one that was too long. */
   readonly last: { readonly at: number; readonly status: number; readonly reason: string } | null
 }
 
-const NONE: Refused = { deliveries: 0, by_status: {}, last: null }
+const NONE: Refused = { deliveries: 0, last: null }
 
 /** Statuses of rejected requests to the delivery path; other requests are not deliveries. */
 const COUNTED: ReadonlySet<number> = new Set([400, 401, 413, 503])
@@ -160,11 +152,8 @@ export function openRefusals(folder: string, clock: Clock) {
     const last = waiting.at(-1)
     if (last === undefined) return
     try {
-      const before = readRefused(folder)
-      const byStatus = { ...before.by_status }
-      for (const { status } of waiting) byStatus[status] = (byStatus[status] ?? 0) + 1
-      const deliveries = before.deliveries + waiting.length
-      writeJson(fileIn(folder), { deliveries, by_status: byStatus, last } satisfies Refused)
+      const deliveries = readRefused(folder).deliveries + waiting.length
+      writeJson(fileIn(folder), { deliveries, last } satisfies Refused)
       waiting = []
     } catch (error) {
       if (!(error instanceof StorageError)) throw error

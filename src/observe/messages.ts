@@ -3,8 +3,10 @@
  * state gives the same message. Pure.
  */
 
+import type { RunFinished } from '../journal/records.ts'
+import type { Judgement } from '../plan/judge.ts'
 import { EXIT, isStop } from '../support/errors.ts'
-import { lineText, type Line } from '../support/text.ts'
+import { cut, lineText, type Line } from '../support/text.ts'
 
 export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
@@ -22,27 +24,11 @@ export interface Message {
   readonly at: number
 }
 
-export interface Wrong {
-  readonly id: string
-  readonly message: string
-  readonly hint: string
-  readonly runId: string | null
-  /** Milliseconds since 1970 UTC; with `id` it identifies the problem as long as it lasts. */
-  readonly since: number
-}
-
-export interface LastEnd {
-  readonly runId: string
-  /** Milliseconds since 1970 UTC. */
-  readonly at: number
-  readonly exitCode: number
-}
-
-// The first run needs no message, because the person who sets up the pipeline watches it.
-const NOT_TOLD = new Set(['never_run'])
-
 /** The key of a problem, which stays the same as long as it lasts. */
-export function keyOf(pipeline: string, { id, runId, since }: Omit<Wrong, 'message' | 'hint'>) {
+export function keyOf(
+  pipeline: string,
+  { id, runId, since }: Pick<Judgement, 'id' | 'runId' | 'since'>,
+) {
   return `${runId ?? pipeline}:${id}:${since}`
 }
 
@@ -57,21 +43,22 @@ export function missedKey(pipeline: string, due: number): string {
  */
 export function messagesOf(
   pipeline: string,
-  wrongs: readonly Wrong[],
-  lastEnd: LastEnd | null,
+  wrongs: readonly Judgement[],
+  lastEnd: Pick<RunFinished, 'run_id' | 'at' | 'exit_code'> | null,
   nowMs: number,
 ): Message[] {
-  const isStopped = isStop(lastEnd?.exitCode)
+  const exitCode = lastEnd?.exit_code
+  // The first run needs no message, because the person who sets up the pipeline watches it.
   const told = wrongs.filter(
-    ({ id }) => !NOT_TOLD.has(id) && !(isStopped && id === 'last_run_failed'),
+    ({ id }) => id !== 'never_run' && !(isStop(exitCode) && id === 'last_run_failed'),
   )
   const messages = told.map((wrong): Message => {
     const { id, message, hint, runId } = wrong
     const key = keyOf(pipeline, wrong)
-    return { key, kind: kindOf(id, lastEnd), pipeline, text: message, hint, runId, at: nowMs }
+    return { key, kind: kindOf(id, exitCode), pipeline, text: message, hint, runId, at: nowMs }
   })
-  if (lastEnd?.exitCode !== EXIT.done) return messages
-  const { runId, at } = lastEnd
+  if (lastEnd === null || exitCode !== EXIT.done) return messages
+  const { run_id: runId, at } = lastEnd
   const good = (kind: MessageKind, text: string): Message => {
     return { key: `${runId}:${kind}:${at}`, kind, pipeline, text, hint: null, runId, at }
   }
@@ -80,8 +67,8 @@ export function messagesOf(
   return [good('recovered', `${pipeline} is as it should be again: its last run ended well`), ended]
 }
 
-function kindOf(id: string, lastEnd: LastEnd | null): MessageKind {
-  if (id === 'last_run_failed') return lastEnd?.exitCode === EXIT.budget ? 'budget' : 'failure'
+function kindOf(id: string, exitCode: number | undefined): MessageKind {
+  if (id === 'last_run_failed') return exitCode === EXIT.budget ? 'budget' : 'failure'
   return id === 'last_run_killed' || id === 'pipeline_unreadable' ? 'failure' : 'stale'
 }
 
@@ -193,10 +180,4 @@ function unformatted(text: string): string {
 // Slack asks for these three and no others.
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length
-    ? text
-    : `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

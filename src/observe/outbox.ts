@@ -5,9 +5,9 @@
  * `told` names the job changes that were sent, without personal data.
  */
 
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { readIfThere, readJson, removeFile, writeJson } from '../support/atomic-file.ts'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { namesIn, readIfThere, readJson, removeFile, writeJson } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { DAY } from '../support/units.ts'
@@ -21,19 +21,47 @@ interface Entry {
 const PENDING_MS = 7 * DAY
 const SENT_MS = 60 * DAY
 
-/** The outbox in `folder`, which the first message creates. Its writes throw a StorageError if the disk refuses. */
-export function openOutbox(folder: string) {
+// By path, what a full disk refused: this process sends it once, and tries to write it each time it opens the outbox. Another
+// process may send it again under the same key.
+const unwritten = new Map<string, Entry>()
+
+/**
+ * The outbox in `folder`, which the first message creates.
+ * @param onRefused called when the disk refuses an entry, which then stays in memory
+ */
+export function openOutbox(folder: string, onRefused: (error: unknown) => void) {
   const pathOf = ({ key }: Message) => join(folder, `${sha256Hex(key).slice(0, 32)}.json`)
-  const write = (entry: Entry) => writeJson(pathOf(entry.message), entry)
-  const entries = () =>
-    (existsSync(folder) ? readdirSync(folder) : [])
-      .filter((name) => name.endsWith('.json'))
-      .flatMap((name) => (readJson(join(folder, name)) as Entry | null) ?? [])
-      .toSorted((a, b) => a.message.at - b.message.at)
+  const write = (entry: Entry) => {
+    const path = pathOf(entry.message)
+    try {
+      writeJson(path, entry)
+      unwritten.delete(path)
+    } catch (error) {
+      unwritten.set(path, entry)
+      onRefused(error)
+    }
+  }
+  const refused = () => [...unwritten].filter(([path]) => dirname(path) === folder)
+  for (const [path, entry] of refused()) {
+    // Another process may have written it meanwhile, and sent it.
+    if (entry.sentAt === null && existsSync(path)) unwritten.delete(path)
+    else write(entry)
+  }
+  const entryAt = (path: string) => {
+    const inMemory = unwritten.get(path)
+    if (inMemory !== undefined && inMemory.sentAt !== null) return inMemory
+    return (readJson(path) as Entry | null) ?? inMemory ?? []
+  }
+  const entries = () => {
+    const written = namesIn(folder, /\.json$/).map((name) => join(folder, name))
+    const paths = new Set([...written, ...refused().map(([path]) => path)])
+    return [...paths].flatMap(entryAt).toSorted((a, b) => a.message.at - b.message.at)
+  }
   return {
     /** Adds a message, unless its key is present. */
     offer(message: Message): void {
-      if (!existsSync(pathOf(message))) write({ message, sentAt: null })
+      const path = pathOf(message)
+      if (!unwritten.has(path) && !existsSync(path)) write({ message, sentAt: null })
     },
     /** The messages not yet sent, oldest first. */
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
@@ -50,7 +78,9 @@ export function openOutbox(folder: string) {
     tidy(nowMs: number): void {
       for (const { message, sentAt } of entries()) {
         const isOver = sentAt === null ? nowMs - message.at > PENDING_MS : nowMs - sentAt > SENT_MS
-        if (isOver) removeFile(pathOf(message))
+        if (!isOver) continue
+        unwritten.delete(pathOf(message))
+        removeFile(pathOf(message))
       }
     },
   }

@@ -23,7 +23,7 @@ import { isoInstant } from '../support/clock.ts'
 import { linkOnce } from '../support/atomic-file.ts'
 import { JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
-import { countText } from '../support/numbers.ts'
+import { bytesText, countText } from '../support/numbers.ts'
 import { postgresAddress } from '../support/postgres-address.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
 import { backupStates } from './backup/backup-target.ts'
@@ -75,9 +75,9 @@ export function nodeFinding(version: string): Finding {
   )
 }
 
-export function memoryFinding(bytes: number, limitText: (bytes: number) => string): Finding {
+export function memoryFinding(bytes: number): Finding {
   const hint = 'Give it 1 GiB, or set JOBTIDE_MEMORY_LIMIT.'
-  return finding('memory', gradeOf(bytes, 400 * MIB, GIB), limitText(bytes), hint)
+  return finding('memory', gradeOf(bytes, 400 * MIB, GIB), bytesText(bytes), hint)
 }
 
 function gradeOf(value: number, least: number, enough: number): FindingState {
@@ -85,15 +85,12 @@ function gradeOf(value: number, least: number, enough: number): FindingState {
   return value < enough ? 'warning' : 'ok'
 }
 
-export async function machineFindings(
-  { directory, clock }: RunWorld,
-  limitText: (bytes: number) => string,
-): Promise<Finding[]> {
+export async function machineFindings({ directory, clock }: RunWorld): Promise<Finding[]> {
   const { root } = directory
   return [
     nodeFinding(process.versions.node),
-    memoryFinding(memoryOfProcess(), limitText),
-    await look('data', () => dataFinding(root, limitText)),
+    memoryFinding(memoryOfProcess()),
+    await look('data', () => dataFinding(root)),
     await look('lock', async () => {
       const holder = existsSync(root) ? await holderOf(root) : null
       return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder.text}`)
@@ -107,7 +104,7 @@ export async function machineFindings(
   ]
 }
 
-function dataFinding(root: string, limitText: (bytes: number) => string): Finding {
+function dataFinding(root: string): Finding {
   const there = existingFolder(root)
   const why = whyNotWritable(there)
   if (why !== null) {
@@ -118,7 +115,7 @@ function dataFinding(root: string, limitText: (bytes: number) => string): Findin
   const made = there === root ? '' : ', which is made by the first run'
   const hint = 'Free space, or name a folder on another disk with --data-dir.'
   const state = gradeOf(free, 200 * MIB, 2 * GIB)
-  return finding('data', state, `${root}${made}; ${limitText(free)} free`, hint)
+  return finding('data', state, `${root}${made}; ${bytesText(free)} free`, hint)
 }
 
 /** The folder, or its nearest existing parent; a dangling link counts as existing. */

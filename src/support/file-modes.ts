@@ -25,6 +25,7 @@ export interface FileModes {
 const ROOT = 0
 const WRITTEN_BY_GROUP = 0o020
 const WRITTEN_BY_ALL = 0o002
+const READ_BY_ALL = 0o004
 const NOT_FOR_OTHERS = 0o077
 const SEARCHED_BY_GROUP = 0o010
 const READ_ONLY = 0o400
@@ -60,6 +61,11 @@ export function refuseOthersFile(path: string, found: Owned, about: string, risk
   throw new ConfigError(`${about} ${why}, which could ${risk}`, {
     hint: `Check that it still says what you wrote, then run: ${remedy}. Nothing was sent.`,
   })
+}
+
+/** Whether every account may read a file; never on Windows, which has no such modes. */
+export function isReadByAll({ mode }: Pick<Owned, 'mode'>): boolean {
+  return process.platform !== 'win32' && (mode & READ_BY_ALL) !== 0
 }
 
 /** From here on, only the owner may read and write what this process creates. */

@@ -46,6 +46,12 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
 }
 
+/** A text in at most `most` characters, with an ellipsis where it was longer; never with half of one at its end. */
+export function cut(text: string, most = Number.POSITIVE_INFINITY): string {
+  if (text.length <= most) return text
+  return `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
 /** As {@link printable}, of a text that may have lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
@@ -68,6 +74,15 @@ export function companySlug(urlOrSlug: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   const slug = parts[parts.indexOf('company') + 1 || parts.length - 1] ?? parts.at(-1) ?? ''
   return decodedUri(slug).normalize('NFC').toLowerCase()
+}
+
+/**
+ * A short name of a company for narrow columns; of an address only the last part,
+ * `https://network.example/company/acme/` → `…/acme`.
+ */
+export function companyText(askedAs: string): string {
+  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
+  return last === undefined ? askedAs : `…/${last}`
 }
 
 /**

@@ -21,8 +21,9 @@ const REPORT: Report = {
       ['coverage', 'none'],
       ['wait', 'an hour', 'warning'],
     ],
+    [['not fresh', '', 'error']],
   ],
-  notes: [['error', 'not fresh'], 'plain'],
+  notes: ['plain'],
 }
 
 describe('colours', () => {

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { coverageCommand, type CoverageOptions } from '../../src/cli/coverage-command.ts'
+import { coverageCommand } from '../../src/cli/coverage-command.ts'
+import type { OptionsOf } from '../../src/cli/declarations.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { START, aBatch, finishBatch, startRun, wireEvent } from '../load/load-fixture.ts'
@@ -46,7 +47,7 @@ async function twoReads(): Promise<LedgerSite> {
   return site
 }
 
-function show(site: LedgerSite, options: CoverageOptions = {}, pipeline?: string) {
+function show(site: LedgerSite, options: OptionsOf<'coverage'> = {}, pipeline?: string) {
   return site.show((context) => coverageCommand(context, pipeline, options))
 }
 

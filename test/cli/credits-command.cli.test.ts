@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { creditsCommand, type CreditsOptions } from '../../src/cli/credits-command.ts'
+import { creditsCommand } from '../../src/cli/credits-command.ts'
+import type { OptionsOf } from '../../src/cli/declarations.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -42,7 +43,7 @@ async function twoMonths(): Promise<LedgerSite> {
   return site
 }
 
-function show(site: LedgerSite, options: CreditsOptions = {}, pipeline?: string) {
+function show(site: LedgerSite, options: OptionsOf<'credits'> = {}, pipeline?: string) {
   return site.show((context) => creditsCommand(context, pipeline, options))
 }
 

@@ -45,12 +45,12 @@ describe('output', () => {
   it(`contains nothing that a terminal obeys, and forges no line of a report (${numRuns} random texts)`, () => {
     fc.assert(
       fc.property(hostileText, fc.boolean(), fc.boolean(), (text, isTTY, json) => {
-        const rows = [{ name: text }]
+        const rows = [{ name: text }, { name: text }]
         const report = {
           title: text,
           sections: [
             [[text, text] as const],
-            table('rows', rows, [[text, 'name']], { notes: [text] }),
+            table('rows', rows, [[text, 'name']], { shown: 1, more: text }),
           ],
           notes: [text],
           values: { text },

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { notifyAll } from '../../src/cli/notify.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
+import { openOutbox } from '../../src/observe/outbox.ts'
 import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
 import { readFreshness, type Freshness } from '../../src/run/pipelines.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
@@ -8,6 +9,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { addRun } from '../helpers/recorded-run.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { startWebhook } from '../helpers/webhook.ts'
 import { ledgerSite } from './ledger-fixture.ts'
 
@@ -48,6 +50,25 @@ it('sends two messages once each in 3 attempts on a full disk, and never again o
   // From here on the process no longer remembers what it recorded, as if it were another one.
   await look()
   expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
+})
+
+it('leaves a message that a full disk refused to the process that has written and sent it since', async () => {
+  const folder = temporaryFolder()
+  const about = { pipeline: 'nightly', text: 'late', hint: null, runId: null, at: NOW }
+  const message = { key: 'late', kind: 'stale', ...about } as const
+  const mine = openOutbox(folder, () => undefined)
+  disk.roomBytes = 0
+  mine.offer(message)
+  expect(mine.pending()).toEqual([message])
+  disk.heal()
+  // The same code without the memory of this process.
+  vi.resetModules()
+  const another = await import('../../src/observe/outbox.ts')
+  const others = another.openOutbox(folder, () => undefined)
+  others.offer(message)
+  others.sent(message, NOW)
+  expect(mine.pending()).toEqual([])
+  expect(openOutbox(folder, () => undefined).pending()).toEqual([])
 })
 
 it('says when a pipeline that was due and could not run is tried again', async () => {

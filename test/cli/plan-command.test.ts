@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { chargeNear, planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
+import { chargeNear, planCommand } from '../../src/cli/plan-command.ts'
+import type { OptionsOf } from '../../src/cli/declarations.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { OrganizationRef, SeenOrganization } from '../../src/journal/records.ts'
 import { makePlan, questionSha256 } from '../../src/plan/plan.ts'
@@ -16,7 +17,7 @@ const NOW = Date.UTC(2026, 5, 15, 2)
 function plan(
   site: LedgerSite,
   organizations: number,
-  options: PlanOptions = {},
+  options: OptionsOf<'plan'> = {},
   limits = '{credits: 5000, requests_per_second: 5}',
 ) {
   const ids = Array.from({ length: organizations }, (_, n) => `org_${n}`)

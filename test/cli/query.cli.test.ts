@@ -86,12 +86,13 @@ describe('query', () => {
   it('reads an attached CSV file in the same way as a list: ids as text, in 3 encodings, cells trimmed', async () => {
     const root = await emptyWarehouse()
     const rows = [
-      'id;account;since;amount;note',
-      '73928e05;007;2026-01-31;12.5; a; ',
-      ' 1e3 ;008;2026-02-01;-3;# 2',
+      'id;account;since;amount;note;flag;odd;blank',
+      '73928e05;007;2026-01-31;12.5; a; TRUE;2026-02-28;',
+      ' 1e3 ;008;2026-02-01;-3;# 2;false;2026-02-30;',
     ]
     const text = `sep=;\r\n${rows.join('\r\n')}\r\n`.replaceAll('note', 'caf\u00e9')
-    const sql = 'select typeof(id), typeof(account), typeof(since), typeof(amount), * from crm'
+    const typed = ['id', 'account', 'since', 'amount', 'flag', 'odd', 'blank']
+    const sql = `select ${typed.map((column) => `typeof(${column})`).join()}, * from crm`
     for (const [name, bytes] of [
       ['utf8', Buffer.from(text)],
       ['utf16', Buffer.from(`\ufeff${text}`, 'utf16le')],
@@ -100,7 +101,11 @@ describe('query', () => {
       const file = join(root, `${name}.csv`)
       writeFileSync(file, bytes)
       const { stdout } = await query(['--attach', `crm=${file}`, sql, '--format', 'json'], root)
-      const types = { 'typeof(id)': 'VARCHAR', 'typeof(account)': 'VARCHAR' }
+      const texts = ['id', 'account', 'odd', 'blank'].map((column) => [
+        `typeof(${column})`,
+        'VARCHAR',
+      ])
+      const types = { ...Object.fromEntries(texts), 'typeof(flag)': 'BOOLEAN' } as object
       expect(JSON.parse(stdout)).toMatchObject([
         {
           ...types,

@@ -138,7 +138,6 @@ describe('a receiver', () => {
       refusals.flush()
       expect(readRefused(folder)).toMatchObject({
         deliveries: 2 * round,
-        by_status: { 413: round, 401: round },
         last: { status: 401, reason: 'it is not signed' },
       })
     }

@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { messagesOf, type Message, type Wrong } from '../../src/observe/messages.ts'
+import { messagesOf, type Message } from '../../src/observe/messages.ts'
 import { openOutbox } from '../../src/observe/outbox.ts'
-import { EXIT } from '../../src/support/errors.ts'
+import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
+import { EXIT, type ExitCode } from '../../src/support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const NOW = Date.UTC(2026, 10, 24)
 
-const wrong = (id: string, runId: string | null = 'run-1'): Wrong => {
-  return { id, message: `${id} it is`, hint: 'Do it again.', runId, since: NOW - MINUTE }
+const wrong = (id: JudgementId): Judgement => {
+  const about = { pipeline: 'nightly', runId: 'run-1', since: NOW - MINUTE }
+  return { id, message: `${id} it is`, hint: 'Do it again.', ...about }
 }
-const ended = (exitCode: number, at = NOW - MINUTE) => ({ runId: 'run-1', at, exitCode })
+const ended = (exit_code: ExitCode, at = NOW - MINUTE) => ({ run_id: 'run-1', at, exit_code })
+const anOutbox = () =>
+  openOutbox(temporaryFolder(), (error) => {
+    throw error
+  })
 const kinds = (messages: readonly Message[]) => messages.map(({ kind }) => kind)
 
 describe('the message about a pipeline', () => {
@@ -48,7 +54,7 @@ describe('the message about a pipeline', () => {
 
 describe('an outbox', () => {
   it('knows of no failure before it was reported: a good run an hour earlier is not a recovery', () => {
-    const outbox = openOutbox(temporaryFolder())
+    const outbox = anOutbox()
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     if (trouble) outbox.offer(trouble)
     const ends = [NOW - HOUR, NOW + HOUR].map(
@@ -58,7 +64,7 @@ describe('an outbox', () => {
   })
 
   it('knows whether the last message about each pipeline was a failure, keeps sent messages for 60 days, and gives up after 7', () => {
-    const outbox = openOutbox(temporaryFolder())
+    const outbox = anOutbox()
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
     const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done, NOW + DAY), NOW + DAY)
     if (!trouble || !recovered || !success) throw new Error('no messages')

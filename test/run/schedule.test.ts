@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { serveHealth, toldAsJson } from '../../src/cli/schedule-command.ts'
+import { serveHealth } from '../../src/cli/schedule-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import type { KnownPipeline } from '../../src/run/pipelines.ts'
@@ -232,7 +232,7 @@ describe('a schedule', () => {
 
 describe('the health endpoint', () => {
   it('answers 404 on unknown paths, and refuses a port that is in use by its number', async () => {
-    const first = await serveHealth(0, { '/live': () => Promise.resolve(toldAsJson(200, {})) })
+    const first = await serveHealth(0, { '/live': () => Promise.resolve(Response.json({})) })
     onTestFinished(() => first.close())
     const answer = await fetch(first.url)
     expect([answer.status, await answer.json()]).toEqual([404, { error: 'GET /live' }])
