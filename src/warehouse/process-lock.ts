@@ -43,8 +43,7 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
     const release = async () => {
       if (!isHeld) return
       isHeld = false
-      await close()
-      done()
+      await close().finally(done)
     }
     return { release, isInPlace: () => mine !== null && fileAt(real) === mine }
   })

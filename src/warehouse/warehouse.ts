@@ -22,7 +22,6 @@ import { TIERS } from './catalog.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
-  STORAGE_VERSION,
   removeSpillFolder,
   spillLimitFor,
   type WarehouseOptions,
@@ -179,16 +178,20 @@ export async function openBareFile(
   path: string,
   mode: 'read' | 'write',
 ): Promise<() => Promise<void>> {
-  bareFiles ??= openBareEngine()
-  const connection = await bareFiles
   const name = `bare_${(bareOpened += 1)}`
-  const options = mode === 'read' ? 'read_only' : `storage_version '${STORAGE_VERSION}'`
+  // A new file gets the engine's storage version; to name it here would refuse a file of a later one.
+  const options = mode === 'read' ? ' (read_only)' : ''
   try {
-    await connection.run(`attach ${quoteText(path)} as ${name} (${options})`)
+    bareFiles ??= openBareEngine()
+    const connection = await bareFiles.catch((error: unknown) => {
+      bareFiles = undefined
+      throw error
+    })
+    await connection.run(`attach ${quoteText(path)} as ${name}${options}`)
+    return async () => void (await connection.run(`detach ${name}`))
   } catch (error) {
     throw asWarehouseError(error, path)
   }
-  return async () => void (await connection.run(`detach ${name}`))
 }
 
 async function openBareEngine(): Promise<DuckDBConnection> {
