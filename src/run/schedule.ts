@@ -20,7 +20,7 @@ export interface ScheduleWorld {
   /** Reads the journal and the pipeline files as they are now. */
   readonly look: () => Promise<Freshness>
   /** Takes the turn to run pipelines; null while a schedule of another process has it. */
-  readonly takeTurn: () => Promise<{ release(): void } | null>
+  readonly takeTurn: () => Promise<{ release(): Promise<void> | void } | null>
   readonly run: (pipeline: KnownPipeline) => Promise<'ended' | 'killed'>
   /** Called with what was read, at least every ten minutes. */
   readonly onLook?: (freshness: Freshness) => Promise<void>

@@ -64,8 +64,11 @@ function unknownList({ question, organizationsFile }: Job, history: History, now
       context: { refused: refused.length, silent: silent.length },
     },
   )
-  // The organisations may simply be quiet: then the run does not end with exit 2.
-  return { problem, isSure: sum(silent.map(daysRead)) >= SURE_DAYS }
+  return {
+    problem,
+    /** False where the organisations may simply be quiet: then the run does not end with exit 2. */
+    isSure: sum(silent.map(daysRead)) >= SURE_DAYS,
+  }
 }
 
 /**
