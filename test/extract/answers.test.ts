@@ -252,6 +252,20 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
+  it.each([
+    ['503', { status: 503 }, 503, '503'],
+    ['429', { status: 429 }, 429, '429'],
+    ['a 200 that is not a page', { text: 'busy' }, 200, '200'],
+    ['an error with 200', { text: '{"success":false,"message":"busy"}' }, 200, '200'],
+  ])('%s: the pause says which status ordered it', async (_, answer, status, reason) => {
+    const headers = { 'retry-after': '60' }
+    const service = aService(({ nth }) => (nth === 1 ? { ...answer, headers } : {}))
+    const run = aRun(service)
+    await run.extract()
+    expect(run.log).toContainEqual(expect.objectContaining({ msg: 'paused', status }))
+    expect(run.records('paused')).toMatchObject([{ reason }])
+  })
+
   it('an epoch in Retry-After is obeyed to the second', async () => {
     const { run, service } = fifty({
       faults: [{ nth: 3, status: 503, headers: { 'Retry-After': NOW / SECOND + 120 } }],
