@@ -114,7 +114,7 @@ const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 /** The row of the table above that an attempt falls into. */
 export type Outcome = 'refused' | 'order' | 'failed' | 'unreadable' | 'unreachable'
 
-/** What the status of an answer says that is not the one asked for. */
+/** What an answer that cannot be used means, by its status and headers. */
 export function outcomeOf(status: number, headers: Headers): Outcome {
   if (status >= 200 && status < 300) return 'unreadable'
   if (status === 429 || status === 503) return 'order'

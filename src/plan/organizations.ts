@@ -55,14 +55,15 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   const [first] = rows
   const header = first?.cells ?? []
   for (const column of [ID_COLUMN, URL_COLUMN] as const) {
-    const meant = columnsHeaded(header, column, HEADINGS[column]).map((at) => header[at])
+    const meant = columnsOf(header, column).map((at) => header[at])
     if (meant.length > 1) {
       throw new ConfigError(`${file}:${first?.line}: two columns ${column}: ${meant.join(', ')}`, {
         hint: `Name only the one that Jobtide should use ${column}. Nothing was sent.`,
       })
     }
   }
-  const [idAt, urlAt] = [columnAt(header, ID_COLUMN), columnAt(header, URL_COLUMN)]
+  const [idAt = -1] = columnsOf(header, ID_COLUMN)
+  const [urlAt = -1] = columnsOf(header, URL_COLUMN)
   const hasHeader = idAt >= 0 || urlAt >= 0
   const named = header.filter((cell) => cell !== '')
   const isHeading = named.length > 1 || (rows.length > 1 && HEADING.test(named[0] ?? ''))
@@ -81,9 +82,9 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   return collect(references, file)
 }
 
-/** The position of a column of organisations in a header; -1 if it is missing. */
-export function columnAt(header: readonly string[], column: keyof typeof HEADINGS): number {
-  return columnsHeaded(header, column, HEADINGS[column])[0] ?? -1
+/** The positions of a column of organisations in a header; more than one if several have its meaning. */
+export function columnsOf(header: readonly string[], column: keyof typeof HEADINGS): number[] {
+  return columnsHeaded(header, column, HEADINGS[column])
 }
 
 /** The positions of the columns with this heading, else of those with an equivalent one. */

@@ -1,7 +1,7 @@
 /** Reads a list of organisations as its file has it: text, or Parquet. */
 
 import { basename, extname } from 'node:path'
-import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
+import { columnsOf, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
@@ -26,26 +26,26 @@ let lastRead: { file: string; bytes: Buffer; list: OrganizationList } | null = n
 
 const COLUMNS = ['organization_id', 'company_url'] as const
 
-// The two columns we know as CSV text, so that one parser judges every kind of list.
+// The columns we know as CSV text, under their own names, so that one parser judges every kind of list.
 async function parquetAsCsv(file: string): Promise<string> {
   const source = `read_parquet(${quotePath(file)})`
   const read = async (engine: Warehouse) => {
     const { columns } = await engine.table(`select * from ${source} limit 0`)
     const names = columns.map(({ name }) => name)
-    const wanted = COLUMNS.map(
-      (column) => [column, names[columnAt(names, column)]] as const,
-    ).flatMap(([column, name]) => (name === undefined ? [] : { column, name }))
+    const wanted = COLUMNS.flatMap((column) => columnsOf(names, column)).map(
+      (at) => names[at] ?? '',
+    )
     if (wanted.length === 0) {
       throw new ConfigError(
         `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
         { hint: 'Name one of its columns organization_id or company_url. Nothing was sent.' },
       )
     }
-    const cells = wanted.map(({ name }) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
+    const cells = wanted.map((name) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
     const { rows } = await engine.table(`select ${cells} from ${source}`)
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
-    const header = wanted.map(({ column }) => column).join(',')
+    const header = wanted.map(quote).join(',')
     // A row without both is not a blank line: its other columns may name an organisation.
     return [`row,${header}`, ...rows.map((row) => ['row', ...row.map(quote)].join(','))].join('\n')
   }

@@ -210,6 +210,11 @@ describe('readJob', () => {
       { by: 'url', value: 'https://n.example/company/b' },
     ])
     expect(job.skipped).toEqual([{ list: 'list.parquet', lines: [4], used: 2 }])
+    const twice = `select '/company/a' as "LinkedIn URL", 'https://a.example' as "Company URL"`
+    await engine.run(`copy (${twice}) to '${organizations}' (format parquet)`)
+    await expect(readJob(pipeline, { organizations }, DATA_DIR)).rejects.toThrow(
+      'two columns company_url: LinkedIn URL, Company URL',
+    )
     await engine.run(`copy (select 1 as id) to '${organizations}' (format parquet)`)
     engine.close()
     const wrong = readJob(pipeline, { organizations }, DATA_DIR)
