@@ -18,7 +18,7 @@ import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
 import { isoInstant, minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { agoText, countText, counted, creditsText, sum } from '../support/numbers.ts'
+import { agoText, countText, counted, creditsText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
@@ -129,7 +129,7 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
           `${one.filters}: ${coverageTextOf(one)}`,
         ]),
         ...unread.map(({ pipeline, asked, unread: left }): Fact => {
-          const of = `${left} of ${asked} that the last run of ${pipeline} asked for`
+          const of = `${numberText(left)} of ${countText(asked, 'batch')} of the last run of ${pipeline}`
           return ['to fetch', `${of}; the next run asks again`, 'warning']
         }),
         ...facts({
@@ -203,7 +203,7 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-/** Organisations that the last run of each pipeline did not read to the end: the next run asks again. */
+/** Batches that the last run of each pipeline did not read to the end: the next run asks again. */
 function unreadOf({ runs }: Pick<History, 'runs'>) {
   const asking = [...runs.values()].filter(({ started }) => started.command !== 'find')
   const last = new Map(asking.map((run) => [run.started.pipeline, run]))

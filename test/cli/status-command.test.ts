@@ -137,6 +137,9 @@ describe('status', () => {
     )
     expect(exitCode).toBe(10)
     expect(text).toMatch(/^2026-03-01 00:00 +nightly +killed +0\/1/m)
+    expect(text).toMatch(
+      /^to fetch +1 of 1 batch of the last run of nightly; the next run asks again$/m,
+    )
     expect(document['judgements']).toMatchObject([{ id: 'last_run_killed', run_id: 'run_1' }])
   })
 })
