@@ -154,7 +154,7 @@ async function notifyFindings(context: Context, { pipelines }: Freshness): Promi
     const wrong = await wrongAddresses(context, job.notify)
     const state = wrong.length === 0 ? 'ok' : 'warning'
     const found = wrong.join('; ') || 'has addresses to send to'
-    findings.push(finding(`${name} tells`, state, found, hint))
+    findings.push(finding(`${name} notify`, state, found, hint))
   }
   return findings
 }
