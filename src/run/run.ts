@@ -252,10 +252,8 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     // With only a wrong list, empty tables would suggest to readers that nothing ever happened.
     if (!isWrongList || (await warehouse.use(hasEvents))) {
       const { snapshot, publishing, databases } = job
-      const {
-        writer,
-        history: { suppression },
-      } = session
+      const { writer, history: before } = session
+      const { suppression } = before
       const by = { runId: run.started.run_id, writer, store, suppression }
       if (snapshot !== null) {
         end.publish = await timed(parts, 'publish', () =>
