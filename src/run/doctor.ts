@@ -216,7 +216,7 @@ function backupFinding({ pipelines, nowMs }: Freshness, { root, journal }: RunWo
   if (states.length > 0) return backup('ok', states.map(({ place }) => place).join(', '))
   if (next.length > 0) return backup('ok', `${next.join(', ')}, by the first run`)
   const hint =
-    'All bought pages are on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
+    'All bought pages are on this disk only. Name the full path of a folder on another disk, or an s3:// address: `journal: {backup: …}`.'
   return backup('warning', 'the journal has no backup', hint)
 }
 
