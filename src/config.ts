@@ -389,7 +389,7 @@ function checkedKey(key: string, source: string): Secret {
   return new Secret(key)
 }
 
-// `simulate --key` names a made-up key that the simulator accepts. The key in the environment is refused there as well.
+// `simulate --key` names a made-up key that the simulator accepts.
 const TAKES_A_KEY = 'simulate'
 const KEY_OPTION = /^--?(?:api[-_]?key|key|token|authorization|bearer)(?:=|$)/i
 
@@ -398,19 +398,28 @@ const KEY_OPTION = /^--?(?:api[-_]?key|key|token|authorization|bearer)(?:=|$)/i
  * @throws ConfigError
  */
 export function refuseKeyInArguments(argv: readonly string[], environment: Environment): void {
-  const key = environment['JOBTIDE_API_KEY']?.trim()
+  const isForSimulator = argv[0] === TAKES_A_KEY
+  const key = isForSimulator && isOfSimulator(environment) ? '' : environment['JOBTIDE_API_KEY']
+  const secret = key?.trim() ?? ''
   const found = argv.some(
     (argument) =>
-      (KEY_OPTION.test(argument) && argv[0] !== TAKES_A_KEY) ||
-      (key !== undefined && key.length >= SHORTEST_SECRET && argument.includes(key)),
+      (KEY_OPTION.test(argument) && !isForSimulator) ||
+      (secret.length >= SHORTEST_SECRET && argument.includes(secret)),
   )
   if (!found) return
   throw new ConfigError(
     'an API key cannot be an argument: other users could read it in the process list',
     {
-      hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
+      hint: isForSimulator
+        ? 'This is the key of JOBTIDE_API_KEY: give the simulator a made-up one.'
+        : 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
     },
   )
+}
+
+/** Whether the key in the environment is made up as well: its service is a simulator on this machine. */
+function isOfSimulator({ JOBTIDE_BASE_URL: url = '' }: Environment): boolean {
+  return URL.canParse(url) && isLoopback(url)
 }
 
 /** How to start this program, in hints that users copy: `npx jobtide` if npx started it. */

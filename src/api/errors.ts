@@ -7,7 +7,7 @@ import {
   type ErrorDetails,
   type ExitCode,
 } from '../support/errors.ts'
-import { isoInstant } from '../support/clock.ts'
+import { waitEnd } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
 
@@ -16,7 +16,7 @@ export class UnavailableError extends JobtideError {
   /** Milliseconds since 1970 UTC before which no request may be sent; null if the service named no time. */
   readonly notBefore: number | null
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
-    const time = notBefore === null ? null : isoInstant(notBefore)
+    const time = notBefore === null ? null : waitEnd(notBefore)
     super(EXIT.unavailable, message, {
       hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it continues where it stopped. Pages in the journal are not bought again.`,
       context: time === null ? {} : { not_before: time },

@@ -19,7 +19,7 @@ import {
 } from '../run/doctor.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { packageVersion } from '../support/assets.ts'
-import { isoInstant } from '../support/clock.ts'
+import { isoInstant, waitEnd } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { countText, durationText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
@@ -99,7 +99,7 @@ async function answerFindings(context: Context, state: Freshness | null): Promis
   if (hold !== null && hold.until > clock.now()) {
     const { until, pause } = hold
     const why = pause === null ? '' : ` (${pause.reason}, at ${isoInstant(pause.at)})`
-    const found = `not checked: the service accepts no request before ${isoInstant(until)}${why}`
+    const found = `not checked: the service accepts no request before ${waitEnd(until)}${why}`
     const hint = 'If that is a mistake, run with --forget-pause.'
     return [finding('service', 'warning', found, hint)]
   }
@@ -141,7 +141,7 @@ function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: numbe
   if (notBefore === null) {
     return finding('service', 'ok', `accepts the key: ${words} in ${took} to a free request`)
   }
-  const hint = `Run nothing before ${isoInstant(notBefore)}: the service asked for this pause.`
+  const hint = `Run nothing before ${waitEnd(notBefore)}: the service asked for this pause.`
   return finding('service', 'warning', `busy: ${words}`, hint)
 }
 
@@ -154,7 +154,7 @@ async function notifyFindings(context: Context, { pipelines }: Freshness): Promi
     const wrong = await wrongAddresses(context, job.notify)
     const state = wrong.length === 0 ? 'ok' : 'warning'
     const found = wrong.join('; ') || 'has addresses to send to'
-    findings.push(finding(`${name} tells`, state, found, hint))
+    findings.push(finding(`${name} notify`, state, found, hint))
   }
   return findings
 }

@@ -17,7 +17,7 @@ import { withoutErased, type Collection } from '../run/collection.ts'
 import { readJob, type Job } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { remainingPlan, type OpenRun } from '../run/begin.ts'
-import { aboutText, countText, counted, durationText, numberText, sum } from '../support/numbers.ts'
+import { countText, counted, durationText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { refuseBundled, type Context } from './context.ts'
 import type { OptionsOf } from './declarations.ts'
@@ -64,7 +64,7 @@ export async function planCommand(
   return {
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
-      windowsTable(job, plan),
+      windowsTable(job, plan, range),
       [
         ...(openRun === null ? billFacts(job, plan, range) : openRunFacts(openRun)),
         ...budget.facts,
@@ -111,21 +111,29 @@ function readWithoutFilters({ question }: Job, history: History, nowMs: number):
   return organizations.filter((one) => one.watermark !== null && gapsOf(one).length === 0).length
 }
 
-function windowsTable({ question }: Job, plan: Plan): Table {
+function windowsTable({ question }: Job, plan: Plan, range: BillRange | null): Table {
   // Two event types are requested in two batches of the same organisations.
   const asks = question.eventTypes.length === 2 ? 2 : 1
   const windows = [...new Set(plan.batches.map(({ days_ago: days }) => days))]
+  const pages = (batches: readonly BatchRecord[]) => sum(batches.map(pagesOf))
+  const creditsPerPage = chargeNear(plan.expectedCredits ?? 0, range) / (pages(plan.batches) || 1)
+  let [pagesSoFar, creditsSoFar] = [0, 0]
   const rows = windows.map((daysAgo) => {
     const batches = plan.batches.filter((batch) => batch.days_ago === daysAgo)
     const organizations = sum(batches.map((batch) => batch.organizations.length)) / asks
-    const credits = known(plan, CREDITS_PER_PAGE * sum(batches.map(pagesOf)))
-    return { daysAgo, organizations, batches: batches.length, expectedCredits: credits }
+    // Rounded as a running sum, so that the rows add up to the bill below.
+    pagesSoFar += pages(batches)
+    const upToHere = wholePages(pagesSoFar * creditsPerPage)
+    const credits = upToHere - creditsSoFar
+    creditsSoFar = upToHere
+    const expectedCredits = known(plan, credits)
+    return { daysAgo, organizations, batches: batches.length, expectedCredits }
   })
   return table('windows', rows, [
     ['days asked', (row) => row.daysAgo ?? 'all', 'count'],
     ['organisations', 'organizations', 'number'],
     ['batches', 'batches', 'number'],
-    ['credits', 'expectedCredits', 'about'],
+    ['credits', 'expectedCredits', 'number'],
   ])
 }
 
@@ -164,8 +172,13 @@ function billFacts({ pipeline, requestsPerSecond }: Job, plan: Plan, range: Bill
 /** What can be charged, nearest to an expectation and within its range: whole pages, and one where any event is expected. */
 export function chargeNear(expected: number, range: BillRange | null): number {
   const least = expected > 0 ? CREDITS_PER_PAGE : 0
-  const near = Math.max(least, Math.round(expected / CREDITS_PER_PAGE) * CREDITS_PER_PAGE)
+  const near = Math.max(least, wholePages(expected))
   return range === null ? near : Math.min(range.high, Math.max(range.low, near))
+}
+
+/** Credits rounded to those of whole pages. */
+function wholePages(credits: number): number {
+  return Math.round(credits / CREDITS_PER_PAGE) * CREDITS_PER_PAGE
 }
 
 /** The rest of the budgets, for people and programs. @param high the upper end of the forecast */
@@ -201,7 +214,7 @@ function openRunFacts(run: OpenRun): Fact[] {
   const toCome =
     creditsToCome === null
       ? `not known, ${least}: no batch was fetched to its end`
-      : `about ${aboutText(creditsToCome)} credits, ${least}`
+      : `about ${numberText(chargeNear(creditsToCome, null))} credits, ${least}`
   const isDone = batchesLeft === 0 && !restPlannedAgain
   return facts({
     'open run': `${run.runId}: the next run continues ${batches} of it${rest}; all figures are of what is left`,

@@ -280,7 +280,7 @@ export async function restoreCommand(
 }
 
 const NOT_IN_IT =
-  'It has no journal, ledger or coverage, and does not know how often and when an event was last seen. If the journal is left, `jobtide load` adds what it holds. `jobtide build` makes the tables again.'
+  'It has no journal, ledger or coverage, and does not know how often and when an event was last seen. If you still have the journal, `jobtide load` adds what it holds. `jobtide build` makes the tables again.'
 
 /** Comments on the restored tables that this version makes itself, as its build does. */
 export async function describeAsBuilt(

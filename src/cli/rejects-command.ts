@@ -39,7 +39,7 @@ export async function rejectsCommand(
   return {
     title:
       count === 0
-        ? `no event was rejected: all ${countText(received, 'event')} received fit`
+        ? `no event was rejected (${numberText(received)} received)`
         : `${countText(count, 'event')} rejected of ${numberText(received)} received; the rest of their pages was loaded`,
     sections: [
       table('reasons', reasons, [

@@ -7,12 +7,12 @@ import CliTable from 'cli-table3'
 import { minuteText } from '../support/clock.ts'
 import type { ExitCode, JobtideError } from '../support/errors.ts'
 import { toSnakeCase } from '../support/json.ts'
-import { aboutText, bytesText, creditsText, numberText, sum } from '../support/numbers.ts'
+import { bytesText, creditsText, numberText, sum } from '../support/numbers.ts'
 import { cut, printable } from '../support/text.ts'
 
 /** The format of a cell for people. Numbers are right-aligned; an `id` and an instant are never cut. */
 export type Kind =
-  'text' | 'id' | 'count' | 'number' | 'credits' | 'about' | 'price' | 'bytes' | 'instant' | 'state'
+  'text' | 'id' | 'count' | 'number' | 'credits' | 'price' | 'bytes' | 'instant' | 'state'
 
 /** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601. */
 export type Cell = string | number | Date | null | undefined
@@ -111,7 +111,6 @@ function cellText(cell: Cell, kind: Kind): string {
 const NUMBER_TEXTS: Readonly<Partial<Record<Kind, (value: number) => string>>> = {
   number: numberText,
   credits: creditsText,
-  about: aboutText,
   price: (value) => value.toFixed(2),
   bytes: bytesText,
 }

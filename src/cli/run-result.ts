@@ -80,7 +80,7 @@ export function runReport(run: Ended): Report {
           left: leftBehindText(run.leftBehind),
           'to fetch':
             run.unread > 0 &&
-            `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run continues`,
+            `${numberText(run.unread)} of ${numberText(run.organizations)} organisations are not fetched to the end; the next run continues`,
           charges: counted(extract.unexpectedCharges, 'page', UNEXPECTED),
           cut: counted(extract.listsCut, 'list', LIST_CUT),
           'no filter': notFilterText(extract.filterErrors),

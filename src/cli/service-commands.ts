@@ -10,6 +10,7 @@ import {
 } from '../config.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { skippedValues, tellSkipped } from '../plan/skipped-lines.ts'
+import { INSIDE, isBackupInside } from '../run/backup/backup-target.ts'
 import type { RunCommand } from '../run/begin.ts'
 import { unfinishedSince } from '../run/forget/pending.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
@@ -112,6 +113,7 @@ export async function withService<T>(
   const baseUrl = baseUrlFrom(environment)
   refuseBundled(job, environment)
   tellSkipped(logger, job.skipped)
+  tellBackupsInside(context, job)
   const proxies = proxiesFrom(environment, baseUrl)
   const { secret, source, isWide } = apiKeyFrom(environment)
   if (isWide) {
@@ -134,6 +136,12 @@ export async function withService<T>(
     return await work({ transport, baseUrl, webhookSecret })
   } finally {
     await transport.close()
+  }
+}
+
+function tellBackupsInside({ logger, directory }: Context, { backups }: Job): void {
+  for (const { place } of backups.filter((one) => isBackupInside(directory.root, one.place))) {
+    logger.warn({ reason: `${place} ${INSIDE.problem}. ${INSIDE.hint}` }, 'backup.inside')
   }
 }
 

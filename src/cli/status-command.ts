@@ -4,6 +4,8 @@
  * behind.
  */
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { filesOfInbox, readRefused } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -13,12 +15,18 @@ import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport, type CoverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { runState, runsOf } from '../plan/judge.ts'
-import { backupStates, type BackupState } from '../run/backup/backup-target.ts'
+import { isFolderAddress } from '../publish/store/open-store.ts'
+import {
+  INSIDE,
+  backupStates,
+  isBackupInside,
+  type BackupState,
+} from '../run/backup/backup-target.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
-import { isoInstant, minuteText } from '../support/clock.ts'
+import { isoInstant, minuteText, waitEnd } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { agoText, countText, counted, creditsText, sum } from '../support/numbers.ts'
+import { agoText, countText, counted, creditsText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
@@ -97,7 +105,7 @@ async function readStatus(
     })),
     ...creditStatus(history, now),
     quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
-    notBefore: until > now ? new Date(until) : null,
+    notBefore: until > now ? new Date(waitEnd(until)) : null,
     inboxFiles: filesOfInbox(inbox).length,
     deliveriesRefused: refused.deliveries,
     backups: backupStates(root, listedIn(journal, 'skip').size),
@@ -129,7 +137,7 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
           `${one.filters}: ${coverageTextOf(one)}`,
         ]),
         ...unread.map(({ pipeline, asked, unread: left }): Fact => {
-          const of = `${left} of ${asked} that the last run of ${pipeline} asked for`
+          const of = `${numberText(left)} of ${countText(asked, 'batch')} of the last run of ${pipeline}`
           return ['to fetch', `${of}; the next run asks again`, 'warning']
         }),
         ...facts({
@@ -139,7 +147,7 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`, 'warning'],
         notBefore !== null && [
           'wait',
-          `the service accepts no request before ${notBefore.toISOString()}`,
+          `the service accepts no request before ${waitEnd(notBefore.getTime())}`,
           'warning',
         ],
         quarantined.length > 0 && [
@@ -160,7 +168,7 @@ async function lookAt(...of: Parameters<typeof readStatus>): Promise<Report> {
           'warning',
         ],
         ...warehouseFacts(warehouse.value?.row, warehouse.why),
-        ...values.backups.map((one) => backupFact(one, now)),
+        ...values.backups.map((one) => backupFact(one, now, values.dataDir)),
         ...freshness.pipelines.flatMap(({ name, schedule }): Fact[] => {
           const due = schedule && nextDue(schedule, now)
           return due === null ? [] : [['due', `${name} next at ${minuteText(due)} UTC`]]
@@ -181,11 +189,18 @@ function isOdd({ outcome, exitCode }: ReturnType<typeof runRows>[number]): boole
   return outcome === 'done' && exitCode !== EXIT.done
 }
 
-function backupFact({ place, backedUpAt, missing, problem }: BackupState, now: number): Fact {
+function backupFact(
+  { place, backedUpAt, missing, problem }: BackupState,
+  now: number,
+  root: string,
+): Fact {
   const last = backedUpAt === null ? 'never' : agoText(now - backedUpAt.getTime())
   const since = missing === 0 ? '' : `, without ${countText(missing, 'segment')}`
   const text = `${place}: ${last}${since}`
-  return problem === null ? ['backup', text] : ['backup', `${text}; it failed: ${problem}`, 'error']
+  if (problem !== null) return ['backup', `${text}; it failed: ${problem}`, 'error']
+  return isBackupInside(root, place)
+    ? ['backup', [text, `it ${INSIDE.problem}: jobtide doctor`], 'warning']
+    : ['backup', text]
 }
 
 function runRows({ history, working }: Freshness) {
@@ -203,7 +218,7 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-/** Organisations that the last run of each pipeline did not read to the end: the next run asks again. */
+/** Batches that the last run of each pipeline did not read to the end: the next run asks again. */
 function unreadOf({ runs }: Pick<History, 'runs'>) {
   const asking = [...runs.values()].filter(({ started }) => started.command !== 'find')
   const last = new Map(asking.map((run) => [run.started.pipeline, run]))
@@ -265,11 +280,22 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
 function warehouseFacts(row: WarehouseStatus | undefined, why: string | null): Fact[] {
   if (why !== null) return [['warehouse', why, 'warning']]
   if (row === undefined) return []
-  const { failed_checks: failed, snapshot_id: id } = row
-  const published = [`${id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-']
+  const { failed_checks: failed, snapshot_id: id, snapshot_destination: to } = row
+  const published = `${id} of ${row.snapshot_published_at}`
   const counts = `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}`
   return [
     ['warehouse', `${counts}, ${countText(failed, 'failed check')}`, failed > 0 ? 'error' : 'dim'],
-    ['snapshot', id === null ? 'none published yet' : published],
+    id !== null && to !== null && isGone(to, id)
+      ? [
+          'snapshot',
+          [published, `${to}: not there now; the next publish makes it again`],
+          'warning',
+        ]
+      : ['snapshot', id === null ? 'none published yet' : [published, to ?? '-']],
   ]
+}
+
+/** Whether a folder lacks its newest snapshot, as after the data directory was lost; a bucket is not asked. */
+function isGone(destination: string, snapshotId: string): boolean {
+  return isFolderAddress(destination) && !existsSync(join(destination, 'snapshots', snapshotId))
 }

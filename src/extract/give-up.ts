@@ -4,7 +4,7 @@ import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
 import { waitWanted } from '../api/retry-after.ts'
 import type { Attempts, Failure, RetryDecision } from '../api/retry-policy.ts'
 import { shortened } from '../api/schemas.ts'
-import { isoInstant } from '../support/clock.ts'
+import { waitEnd } from '../support/clock.ts'
 import { JobtideError, type ErrorDetails } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
@@ -67,12 +67,12 @@ export function endingOf(
   // An item of a collection may end before the policy says why.
   switch (decision.why ?? 'page') {
     case 'long-wait': {
-      const text = `the service asks for no request before ${isoInstant(notBefore)}: ${words}`
+      const text = `the service asks for no request before ${waitEnd(notBefore)}: ${words}`
       return new UnavailableError(text, notBefore)
     }
     case 'mistaken-wait': {
       const wantedMs = waitWanted(failure.headers, at) ?? 0
-      const text = `the service asks for no request before ${isoInstant(at + wantedMs)}, which is more than 24 hours away and counts as a mistake: ${words}`
+      const text = `the service asks for no request before ${waitEnd(at + wantedMs)}, which is more than 24 hours away and counts as a mistake: ${words}`
       return new UnavailableError(text, notBefore)
     }
     case 'outage': {

@@ -18,7 +18,7 @@ import {
 import { chargeIn, errorMessage, isFreeError, parseJson } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import { CREDITS_PER_PAGE, chargeOfNothing } from '../journal/spending.ts'
-import { isoInstant } from '../support/clock.ts'
+import { waitEnd } from '../support/clock.ts'
 import type { JobtideError } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
@@ -182,7 +182,7 @@ export class RequestBuyer {
         throw new UnavailableError(`the service gave no usable answer${words}`, null)
       const notBefore = Math.ceil(clock.now() + error.waitMs)
       throw new UnavailableError(
-        `the service accepts no request before ${isoInstant(notBefore)}${words}`,
+        `the service accepts no request before ${waitEnd(notBefore)}${words}`,
         notBefore,
       )
     }
@@ -305,7 +305,11 @@ export class RequestBuyer {
     // The pacer makes all workers wait for the end of a pause.
     if (kind === 'pause-all') return
     logger.warn({ page: request.page, ...wait, reason: statusAndWords(failure) }, 'retry')
-    await clock.sleep(waitMs, stop)
+    await clock.sleep(waitMs, stop).catch((error: unknown) => {
+      // Else the log would promise a wait of minutes, although the run ended meanwhile.
+      logger.warn({ page: request.page, reason: 'the run ended first' }, 'retry_dropped')
+      throw error
+    })
   }
 
   #endingOf(failed: FailedAttempt): JobtideError {

@@ -2,7 +2,7 @@
 
 import PQueue from 'p-queue'
 import { UnavailableError } from '../api/errors.ts'
-import { isoInstant } from '../support/clock.ts'
+import { waitEnd } from '../support/clock.ts'
 import { Budget, type BudgetOptions } from './budget.ts'
 import type { ExtractOptions } from './options.ts'
 
@@ -64,7 +64,7 @@ export function respectStoredRetryAfter(options: ExtractOptions): void {
   const { notBefore, clock, maxWaitMs, pacer, logger } = options
   const waitMs = notBefore - clock.now()
   if (waitMs <= 0) return
-  const time = isoInstant(notBefore)
+  const time = waitEnd(notBefore)
   if (waitMs > maxWaitMs) {
     throw new UnavailableError(`the service asked for no request before ${time}`, notBefore, {
       hint: `Run the same command again after ${time}: it continues where it stopped. If that time is a mistake, add --forget-pause. \`jobtide doctor\` says why the service named it.`,

@@ -161,7 +161,9 @@ function lastRun({ pipeline, runs: { last }, working, again }: Facts): Found | n
   const message = `the last run of ${name} ended at ${minuteText(since)} UTC with exit ${code}${why}`
   const hint = isStop(code)
     ? `It was stopped on purpose. ${again} continues it.`
-    : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
+    : code === EXIT.budget
+      ? `${again} continues it with a new budget. ${IF_NOT_OF_RUN}`
+      : `${REMEDIES[code] ?? 'Fix what the message names'}, then ${again}.`
   return { id: 'last_run_failed', message, hint, runId, since }
 }
 
@@ -235,12 +237,12 @@ function damaged({ pipeline: { skipped = [] } }: Facts): Found | null {
   return damage && { id: 'list_damaged', ...damage }
 }
 
+const IF_NOT_OF_RUN =
+  'If the budget of the month is used up, first raise `limits.credits_per_month`; after 402, first top up the account.'
+
 const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.defect]: 'Report the defect with the text that the run printed',
   [EXIT.refused]: 'Set the right key, or ask the provider about your plan',
-  // A resumed run has a new budget of its own.
-  [EXIT.budget]:
-    'If the budget of the month is used up, raise `limits.credits_per_month`; after 402, top up the account',
   [EXIT.unavailable]: 'Wait until the service is back',
   [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
   [EXIT.publishFailed]: 'Fix the destination, backup or database that the message names',

@@ -205,7 +205,7 @@ export const commonFields = {
         .union([z.literal(false), text])
         .optional()
         .describe(
-          'Where the journal is backed up: a folder (relative to the data directory) or s3://bucket/prefix; false for nowhere; absent: journal/ below a destination on S3.',
+          'Where the journal is backed up: a folder outside the data directory, where relative paths start, or s3://bucket/prefix; false for nowhere; absent: journal/ below a destination on S3.',
         ),
     })
     .optional()

@@ -26,7 +26,7 @@ import { memoryOfProcess } from '../support/memory.ts'
 import { bytesText, countText } from '../support/numbers.ts'
 import { postgresAddress } from '../support/postgres-address.ts'
 import { DAY, GIB, MIB } from '../support/units.ts'
-import { backupStates } from './backup/backup-target.ts'
+import { INSIDE, backupStates, isBackupInside } from './backup/backup-target.ts'
 import type { Freshness, KnownPipeline } from './pipelines.ts'
 import type { Job } from './job.ts'
 import { holderOf } from './lock.ts'
@@ -197,6 +197,11 @@ function backupFinding({ pipelines, nowMs }: Freshness, { root, journal }: RunWo
   const backup = (state: FindingState, found: string, hint?: string) =>
     finding('backup', state, found, hint)
   const states = backupStates(root, listedIn(journal, 'skip').size)
+  const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
+  const inside = [...states.map(({ place }) => place), ...next].find((place) =>
+    isBackupInside(root, place),
+  )
+  if (inside !== undefined) return backup('problem', `${inside} ${INSIDE.problem}`, INSIDE.hint)
   const failed = states.find(({ problem }) => problem !== null)
   if (failed !== undefined) {
     const hint = 'The next run tries again. Nothing that was bought is lost.'
@@ -209,10 +214,9 @@ function backupFinding({ pipelines, nowMs }: Freshness, { root, journal }: RunWo
     return backup('warning', `${old.place} is more than two days old`, hint)
   }
   if (states.length > 0) return backup('ok', states.map(({ place }) => place).join(', '))
-  const next = pipelines.flatMap(({ job }) => job?.backups ?? []).map(({ place }) => place)
   if (next.length > 0) return backup('ok', `${next.join(', ')}, by the first run`)
   const hint =
-    'All bought pages are on this disk only. Name a folder on another disk or an s3:// address: `journal: {backup: …}`.'
+    'All bought pages are on this disk only. Name the full path of a folder on another disk, or an s3:// address: `journal: {backup: …}`.'
   return backup('warning', 'the journal has no backup', hint)
 }
 

@@ -12,7 +12,7 @@ import { addSpentBefore, type History } from '../journal/history.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { isAnswered } from '../journal/spending.ts'
 import { removeFile } from '../support/atomic-file.ts'
-import { isoInstant } from '../support/clock.ts'
+import { waitEnd } from '../support/clock.ts'
 import { expectedError, messageOf, type JobtideError } from '../support/errors.ts'
 import { lookBefore, openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
@@ -220,7 +220,7 @@ async function forgetPauses(history: History, writer: JournalWriter, { clock, lo
   const nothing = { run_id: null, at, not_before: at, reason: 'forgotten' }
   await writer.append({ kind: 'paused', ...nothing, lifts_earlier: true })
   history.pauses = []
-  logger.warn({ not_before: isoInstant(until) }, 'pause_forgotten')
+  logger.warn({ not_before: waitEnd(until) }, 'pause_forgotten')
 }
 
 /** The warehouse of a session: opened on first use and kept open, because opening takes longer than a quiet night. */

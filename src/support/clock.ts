@@ -75,6 +75,14 @@ export function isoInstant(epochMs: number): string {
   return new Date(epochMs).toISOString()
 }
 
+/**
+ * The end of a wait in whole seconds, rounded up: `2026-11-20T02:15:00Z`. Each command derives it from its own clock, with
+ * other milliseconds.
+ */
+export function waitEnd(epochMs: number): string {
+  return isoInstant(Math.ceil(epochMs / SECOND) * SECOND).replace('.000Z', 'Z')
+}
+
 /** An instant to the minute, in UTC: `2026-11-20 02:15`. */
 export function minuteText(epochMs: number): string {
   return isoInstant(epochMs).slice(0, 16).replace('T', ' ')

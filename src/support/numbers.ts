@@ -40,11 +40,6 @@ export function creditsText(credits: number): string {
   return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
 }
 
-/** An expected number: rounded, but never 0 unless it is 0. */
-export function aboutText(value: number): string {
-  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
-}
-
 /** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']

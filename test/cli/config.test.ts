@@ -207,6 +207,15 @@ describe('the API key', () => {
     else expect(check).not.toThrow()
   })
 
+  it('is accepted by the simulator while it is the key of a simulator, and refused as that of a service', () => {
+    const keys = (url: string) => ({ JOBTIDE_API_KEY: 'secret-key', JOBTIDE_BASE_URL: url })
+    const check = (command: string, url: string) => () =>
+      refuseKeyInArguments([command, '--key', 'secret-key'], keys(url))
+    expect(check('simulate', 'http://127.0.0.1:8080')).not.toThrow()
+    expect(check('simulate', 'https://api.example.com')).toThrow('cannot be an argument')
+    expect(check('run', 'http://127.0.0.1:8080')).toThrow('cannot be an argument')
+  })
+
   it('and other secrets are in no output: AWS keys, and passwords of proxies, encoded and decoded', () => {
     expect(
       secretsOf({

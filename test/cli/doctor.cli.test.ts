@@ -86,7 +86,7 @@ describe('jobtide doctor', () => {
     expect((await doctor(site)).found('service')).toMatchObject({
       state: 'warning',
       found: expect.stringMatching(
-        /^not checked: the service accepts no request before .*Z \(answered 503, at .*Z\)$/,
+        /^not checked: the service accepts no request before [\d-]+T[\d:]+Z \(answered 503, at .*Z\)$/,
       ) as string,
       hint: expect.stringContaining('--forget-pause') as string,
     })
@@ -107,7 +107,7 @@ describe('jobtide doctor', () => {
     const site = await openSite({ companies: 1, pipelineLines: notify })
     const wrong = await doctor(site)
     expect(wrong.exitCode).toBe(0)
-    expect(wrong.found('test tells')).toMatchObject({
+    expect(wrong.found('test notify')).toMatchObject({
       state: 'warning',
       found:
         'JOBTIDE_ALERTS_URL is not set, and notify: needs it; JOBTIDE_SMTP_URL is not set, and ' +
@@ -115,7 +115,7 @@ describe('jobtide doctor', () => {
     })
     const env = { JOBTIDE_ALERTS_URL: 'hooks.example.com/x', JOBTIDE_SMTP_URL: 'mail.example.com' }
     const named = await doctor(site, { env })
-    expect(named.found('test tells')?.found).toMatch(
+    expect(named.found('test notify')?.found).toMatch(
       /^notify.webhook.url is not https.*; JOBTIDE_SMTP_URL is not the address of a mail server/,
     )
   })

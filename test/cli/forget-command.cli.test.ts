@@ -99,6 +99,7 @@ describe('jobtide forget', () => {
     const gone = await site.call(['export-person', one.profile_id])
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
     expect(gone.stderr).toContain('was erased')
+    expect(gone.stderr).not.toContain('→')
     await expectErasedByAge(site)
   })
 

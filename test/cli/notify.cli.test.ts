@@ -31,7 +31,7 @@ describe('notify', () => {
       pipeline: 'test',
       text: expect.stringMatching(/ended at .* with exit 4: .*budget/) as string,
       hint: expect.stringMatching(
-        /raise `limits.credits_per_month`; after 402, top up the account, then `/,
+        /^`jobtide run test` continues it with a new budget\. .* first raise `limits/,
       ) as string,
       key: hook.got[0]?.key,
     })

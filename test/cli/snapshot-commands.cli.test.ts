@@ -243,8 +243,8 @@ describe('restore', () => {
       `restored: ${site.warehouse} from snapshot ${id} of ${at}`,
       '2 tables, 45,002 rows: all of them the rows that were published',
       'It has no journal, ledger or coverage, and does not know how often and when an',
-      'event was last seen. If the journal is left, `jobtide load` adds what it holds.',
-      '`jobtide build` makes the tables again.',
+      'event was last seen. If you still have the journal, `jobtide load` adds what it',
+      'holds. `jobtide build` makes the tables again.',
     ])
     expect(document).toMatchObject({
       snapshot_id: id,

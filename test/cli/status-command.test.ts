@@ -137,6 +137,26 @@ describe('status', () => {
     )
     expect(exitCode).toBe(10)
     expect(text).toMatch(/^2026-03-01 00:00 +nightly +killed +0\/1/m)
+    expect(text).toMatch(
+      /^to fetch +1 of 1 batch of the last run of nightly; the next run asks again$/m,
+    )
     expect(document['judgements']).toMatchObject([{ id: 'last_run_killed', run_id: 'run_1' }])
+  })
+
+  it('says that the folder of the newest snapshot is gone, as after restore-journal, until it is there', async () => {
+    const site = siteHere(START)
+    const [destination, id] = [join(site.folder, 'snapshots'), '01M7WYS17DYBNYWQ9C9WW4KG94']
+    await site.journal((writer) => {
+      const counts = { tables: 1, files: 1, new_files: 1, rows: 1, bytes: 1, new_bytes: 1 }
+      const about = { run_id: null, snapshot_id: id, destination, at: START }
+      writer.write({ kind: 'snapshot_published', ...about, ...counts })
+    })
+    await site.load()
+    const show = () => site.show((context) => statusCommand(context, [], {}))
+    expect((await show()).text.replaceAll(/\s+/g, ' ')).toContain(
+      'snapshots: not there now; the next publish makes it again',
+    )
+    mkdirSync(join(destination, 'snapshots', id), { recursive: true })
+    expect((await show()).text).not.toContain('not there now')
   })
 })

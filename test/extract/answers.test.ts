@@ -6,6 +6,7 @@ import { serviceTime } from '../../src/journal/clock-history.ts'
 import { pausedUntil } from '../../src/journal/pauses.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import type { Fault } from '../../src/simulator/faults.ts'
+import { waitEnd } from '../../src/support/clock.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
@@ -238,8 +239,8 @@ describe('no worker sends before a time the service named', () => {
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     const notBefore = Number(error['notBefore'])
     expect(notBefore).toBeGreaterThanOrEqual(NOW + HOUR)
-    expect(error.message).toContain(new Date(notBefore).toISOString())
-    expect(error['hint']).toContain(new Date(notBefore).toISOString())
+    expect(error.message).toContain(waitEnd(notBefore))
+    expect(error['hint']).toContain(waitEnd(notBefore))
     expect(pausedUntil(run.history(), NOW, null)).toBe(notBefore)
     const { length } = service.account
     expect(length).toBeLessThanOrEqual(3 + 4)
@@ -371,4 +372,14 @@ describe('a Date header that is wrong', () => {
       ])
     expect(run.log.map(({ msg }) => msg)).toEqual(world.log)
   })
+})
+
+it('a run that ends while other workers wait says that their retries are dropped', async () => {
+  const service = aService(() => ({ takesMs: 200, text: '<html>Please wait' }))
+  const run = aRun(service, batchesOf(['org_1x', 'org_2x', 'org_3x', 'org_4x']))
+  expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
+  const dropped = run.log.filter(({ msg }) => msg === 'retry_dropped')
+  expect(dropped).toContainEqual(
+    expect.objectContaining({ page: 1, reason: 'the run ended first' }),
+  )
 })

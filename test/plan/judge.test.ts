@@ -87,6 +87,8 @@ describe('a pipeline', () => {
       },
     ])
     expect(ids(ran(failed, { at: THIS_NIGHT + HOUR }))).toEqual([])
+    const atBudget = { at: THIS_NIGHT, outcome: 'budget', exit: 4 } as const
+    expect(found(ran(atBudget))[0]?.hint).toMatch(/^`jobtide run nightly` continues it with a new /)
     // The run did everything it could, but its list is wrong.
     expect(ids(ran({ at: THIS_NIGHT, outcome: 'done', exit: 2 }))).toEqual(['last_run_failed'])
   })

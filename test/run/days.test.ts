@@ -22,9 +22,10 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
     for (let day = 0; day < 3; day += 1) {
-      const { endedEarly, unread } = await nights.night(NOW + day * (DAY + MINUTE))
-      expect(endedEarly).toMatchObject({ exitCode: 4 })
-      expect(unread).toBe(1)
+      const night = await nights.night(NOW + day * (DAY + MINUTE))
+      expect(night).toMatchObject({ endedEarly: { exitCode: 4 }, unread: 1 })
+      const facts = JSON.stringify(runReport(night).sections)
+      expect(facts).toContain('1 of 1 organisations are not fetched to the end; the next run')
     }
     expect((await nights.night(NOW + 3 * (DAY + MINUTE))).endedEarly).toBe(null)
     expect(simulator.account()).toMatchObject({ charged_pages: PAGES, credits: PAGES * 10 })

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { realClock, shiftedClock } from '../../src/support/clock.ts'
+import { realClock, shiftedClock, waitEnd } from '../../src/support/clock.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 
 describe('realClock.sleep', () => {
@@ -70,4 +70,10 @@ describe('shiftedClock', () => {
     expect(shifted.monotonic()).toBe(7)
     expect(base.now()).toBe(1_000)
   })
+})
+
+it('the end of a wait is named in whole seconds, never early', () => {
+  const at = Date.UTC(2026, 10, 20, 2, 15)
+  const named = [at, at + 1, at + 999, at + 1_000].map(waitEnd)
+  expect(named).toEqual(['00', '01', '01', '01'].map((second) => `2026-11-20T02:15:${second}Z`))
 })

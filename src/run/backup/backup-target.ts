@@ -16,6 +16,7 @@ import { absoluteAddress, isFolderAddress, withoutSlash } from '../../publish/st
 import { namesIn, readIfThere, readJson, writeJson } from '../../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import { ConfigError, StorageError } from '../../support/errors.ts'
+import { isWithin } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import { jsonOrNull, refuseOtherFormat, stableJson } from '../../support/json.ts'
 import { sum } from '../../support/numbers.ts'
@@ -64,6 +65,17 @@ export function absolutePlace(place: string, dataDir: string): string {
   refuseOwnPlace(resolve(dataDir), address, 'the backup of the journal', { hint })
   return address
 }
+
+/** Whether the loss of the data directory loses the backup as well; a link to another disk lies outside. */
+export function isBackupInside(root: string, place: string): boolean {
+  return isFolderAddress(place) && isWithin(root, place)
+}
+
+/** The problem of such a backup, and its remedy. */
+export const INSIDE = {
+  problem: 'is inside the data directory, and would be lost with it',
+  hint: 'In `journal: {backup: …}` or JOBTIDE_JOURNAL_BACKUP, write the full path of a folder on another disk, or s3://bucket/prefix. Then remove the old place from journal.backup.json.',
+} as const
 
 const memorySchema = z.object({
   place: z.string(),

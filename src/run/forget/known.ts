@@ -211,6 +211,9 @@ const SOURCES = [
   'Snapshots in `published_to` hold rows of these tables, older ones as they were then.',
 ]
 
+const BY_ID =
+  'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.'
+
 /**
  * Gathers everything, under the names of data; exact numbers are texts. Rows about others that name the person, such as
  * a successor, are left out.
@@ -230,9 +233,7 @@ export async function exportPerson(world: RunWorld, profileId: string) {
     const what = wasErased
       ? `${name} was erased: nothing is known of them`
       : `nothing is known of ${name} in ${directory.root}`
-    throw new ConfigError(what, {
-      hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
-    })
+    throw new ConfigError(what, wasErased ? {} : { hint: BY_ID })
   }
   return {
     profile_id: profileId,

@@ -166,6 +166,28 @@ describe('a backup in a folder', () => {
     expect(noted).toEqual([['plan', [{ place, s3: {} }]]])
   })
 
+  it('inside the data directory works, with a warning in text and log; doctor calls it a problem, and status shows it', async () => {
+    const site = await openSite({ pipelineLines: ['journal: { backup: bk }'] })
+    const place = join(site.dataDir, 'bk')
+    const before = await site.call(['doctor', site.pipeline])
+    expect([before.exitCode, before.stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+      2,
+      expect.stringContaining('is inside the data directory, and would be lost with it → In'),
+    ])
+    const warning = `backup.inside: ${place} is inside the data directory`
+    const run = await site.call(['extract', site.pipeline])
+    expect([run.exitCode, run.stderr]).toEqual([0, expect.stringContaining(warning)])
+    expect(listOf(place)).toHaveProperty('segments')
+    const logged = await site.call(['extract', site.pipeline, '--log-level', 'warn'])
+    expect(logged.stderr).toContain('"msg":"backup.inside"')
+    const status = await site.call(['status', site.pipeline])
+    expect(status.stdout).toContain('it is inside the data directory')
+    const moved = { JOBTIDE_JOURNAL_BACKUP: join(site.folder, 'elsewhere') }
+    expect(done(await site.call(['extract', site.pipeline], { env: moved })).stderr).not.toContain(
+      'backup.inside',
+    )
+  })
+
   it('that fails ends the run with 7 once all else is done; the next run makes it', async () => {
     const { site, place, run, segments } = await openBackedUp()
     writeFileSync(place, 'a file, not a folder')
