@@ -285,9 +285,9 @@ const TYPE = String.raw`case
   when count(cell) = 0 then 'varchar'
   when bool_and(regexp_full_match(cell, '0|-?[1-9]\d{0,17}')) then 'bigint'
   when bool_and(regexp_full_match(cell, '-?(0|[1-9]\d{0,14})(\.\d{1,15})?')) then 'double'
-  when bool_and(regexp_full_match(cell, '\d{4}-\d{2}-\d{2}') and try_cast(cell as date) is not null)
-    then 'date'
-  when bool_and(regexp_full_match(cell, '(?i)true|false')) then 'boolean'
+  when count(cell) = count(try_cast(cell as date))
+    and bool_and(regexp_full_match(cell, '\d{4}-\d{2}-\d{2}')) then 'date'
+  when bool_and(lower(cell) in ('true', 'false')) then 'boolean'
   else 'varchar' end`
 
 // Not a 31st of a month that has 30 days.

@@ -89,6 +89,7 @@ describe('query', () => {
       'id;account;since;amount;note;flag;odd;blank',
       '73928e05;007;2026-01-31;12.5; a; TRUE;2026-02-28;',
       ' 1e3 ;008;2026-02-01;-3;# 2;false;2026-02-30;',
+      'x;009;;;;;;',
     ]
     const text = `sep=;\r\n${rows.join('\r\n')}\r\n`.replaceAll('note', 'caf\u00e9')
     const typed = ['id', 'account', 'since', 'amount', 'flag', 'odd', 'blank']
@@ -117,6 +118,8 @@ describe('query', () => {
           café: 'a',
         },
         { ...types, id: '1e3', account: '008', since: '2026-02-01', amount: -3, café: '# 2' },
+        // An empty cell changes no type.
+        { ...types, 'typeof(since)': 'DATE', 'typeof(amount)': 'DOUBLE', since: null, flag: null },
       ])
     }
   })
