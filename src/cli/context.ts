@@ -26,7 +26,7 @@ import { ConfigError, onDisk, systemCode } from '../support/errors.ts'
 import { isReadByAll, isWithin, letGroupRead, refuseOthersFile } from '../support/file-modes.ts'
 import { createPeopleLog, silentLogger, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
-import { decodeText } from '../support/text.ts'
+import { decodeText, isUnexpanded } from '../support/text.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { CommonOptions } from './declarations.ts'
 import { progressDisplay, type Output, type ProgressDisplay } from './output.ts'
@@ -160,7 +160,9 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
       }
       // An empty value in the example file counts as unset.
       if (!TAKEN.test(name) || value === '' || saidBy(earlier, name)) continue
-      found[name] = PATHS.has(name) ? resolve(dirname(file), value) : value
+      // One with what only a shell replaces stays as it is, and is refused.
+      const isPath = PATHS.has(name) && !isUnexpanded(value)
+      found[name] = isPath ? resolve(dirname(file), value) : value
     }
   }
   exportSdkEnv(found)

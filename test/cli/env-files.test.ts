@@ -31,6 +31,13 @@ describe('a .env file', () => {
     })
   })
 
+  it('names a folder relative to itself, unless only a shell could read the name', () => {
+    const named = (folder: string) => read(`JOBTIDE_DATA_DIR='${folder}'`)['JOBTIDE_DATA_DIR']
+    expect(named('data')).toBe(join(process.cwd(), 'data'))
+    for (const folder of ['~/data', '$HOME/data', '${HOME}/data'])
+      expect(named(folder)).toBe(folder)
+  })
+
   it.each([
     ['on one line', 'JOBTIDE_BASE_URL=https://api.example.com JOBTIDE_API_KEY=sk-1'],
     ['between semicolons', 'JOBTIDE_BASE_URL=https://api.example.com;JOBTIDE_API_KEY=sk-1'],
