@@ -4,7 +4,6 @@
  * behind.
  */
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesOfInbox, readRefused } from '../inbox/inbox.ts'
 import type { History } from '../journal/history.ts'
@@ -24,6 +23,7 @@ import {
 } from '../run/backup/backup-target.ts'
 import { readFreshness, type Freshness } from '../run/pipelines.ts'
 import { LOADED, type LoadedSegment } from '../run/lost-journal.ts'
+import { isThere } from '../support/atomic-file.ts'
 import { isoInstant, minuteText, waitEnd } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { agoText, countText, counted, creditsText, numberText, sum } from '../support/numbers.ts'
@@ -297,5 +297,11 @@ function warehouseFacts(row: WarehouseStatus | undefined, why: string | null): F
 
 /** Whether a folder lacks its newest snapshot, as after the data directory was lost; a bucket is not asked. */
 function isGone(destination: string, snapshotId: string): boolean {
-  return isFolderAddress(destination) && !existsSync(join(destination, 'snapshots', snapshotId))
+  if (!isFolderAddress(destination)) return false
+  try {
+    return !isThere(join(destination, 'snapshots', snapshotId))
+  } catch {
+    // Another account's folder may well have it.
+    return false
+  }
 }

@@ -73,7 +73,11 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
           const turn = await takeTurn()
           lookAt = clock.monotonic() + TICK_MS
           if (turn !== null) {
-            await runIfDue(next).finally(() => turn.release())
+            try {
+              await runIfDue(next)
+            } finally {
+              await turn.release()
+            }
             // Check the result of the run at once.
             lookAt = clock.monotonic()
             continue
