@@ -30,7 +30,7 @@
 --   attrition_max: leavers divided by headcount_min; null where that is 0.
 --   attrition_rate_year_before: attrition_rate of the row twelve months earlier; null where there is none.
 --   grade: How reliable the rate is: A, B, C or D.
---   doubts: The reasons for a lower grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, few of the people on the page, wide range; empty without any.
+--   doubts: The reasons for a lower grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, most people never seen, wide range; empty without any.
 with
 
 -- Months by number. An organisation requested from the start is observed since the first change, as in organization_anomalies.
@@ -267,7 +267,7 @@ rated as (
         end as time_doubt,
         case when rolling.month >= years.cutoff_month then 'leavings still come in' end as late_doubt,
         case when rolling.fewest < 0.75 * rolling.most then 'people not seen to join' end as joining_doubt,
-        case when years.seen < 0.5 * years.headcount then 'few of the people on the page' end as page_doubt,
+        case when years.seen < 0.5 * years.headcount then 'most people never seen' end as page_doubt,
         -- attrition_max would be more than 5 times attrition_min.
         case
             when 5 * rolling.fewest < rolling.most * years.headcount_max / years.seen then 'wide range'
