@@ -1,4 +1,5 @@
--- The attrition of each organisation in the twelve months to $month_on, and of each function and level over all of them. Rows
+-- The attrition of each organisation in the twelve months to $month_on, and of each function and level over all of them, with
+-- the grade that at least half of the people have, or better. Rows
 -- where more left than the rate of the year before predicts come first; without that year, those where more left than the overall
 -- rate predicts. At most $rows of each part. A function or level of fewer than 10 people is left out.
 with
@@ -42,7 +43,12 @@ summed as (
         sum(headcount) as headcount,
         sum(headcount_min) as headcount_min,
         sum(headcount_max) as headcount_max,
-        min(grade) as grade,
+        case
+            when 2 * sum(case when grade <= 'A' then headcount else 0 end) >= sum(headcount) then 'A'
+            when 2 * sum(case when grade <= 'B' then headcount else 0 end) >= sum(headcount) then 'B'
+            when 2 * sum(case when grade <= 'C' then headcount else 0 end) >= sum(headcount) then 'C'
+            else 'D'
+        end as grade,
         sum(case when headcount_before is not null then leavers end) as leavers_compared,
         sum(case when headcount_before is not null then headcount end) as headcount_compared,
         sum(leavers_before) as leavers_before,
@@ -86,7 +92,7 @@ select
     placed.leavers / nullif(placed.headcount_min, 0) as rate_high,
     placed.rate_before,
     cast(round(placed.more) as integer) as more,
-    case when placed.part = 'organization' then placed.grade end as grade,
+    placed.grade,
     cast(placed.rows_of_part as integer) as rows_of_part
 from placed
 left join organizations as named on named.organization_id = placed.organization_id

@@ -4,7 +4,7 @@ import { countText, numberText } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { percentText, rangeText, shown } from './html.ts'
 import type { ReportHead } from './read-report.ts'
-import type { Attrition, Observed, Year } from './rows.ts'
+import type { Attrition, Grade, Observed, Year } from './rows.ts'
 import { dayText, monthText } from './window.ts'
 
 export const QUESTION = 'Are people being lost?'
@@ -43,8 +43,13 @@ function countsSentence(year: Year, month: string): string {
 
 function rateSentence({ rate, rate_low: low, rate_high: high, grade, ...year }: Year) {
   if (rate === null || low === null) return null
-  const now = `${percentText(rate)} of the people left in that time`
-  const sure = `${rangeText(low, high)}, grade ${grade ?? 'D'}`
+  // The counts before it are of all organisations that were observed.
+  const whose =
+    year.rated < year.organizations
+      ? `At the ${numberText(year.rated)} of ${countText(year.organizations, 'organisation')} with a rate, `
+      : ''
+  const now = `${whose}${percentText(rate)} of the people left in that time`
+  const sure = `${rangeText(low, high)}, ${gradeText(grade ?? 'D')}`
   const { rate_compared: compared, rate_before: before } = year
   if (compared === null || before === null || year.compared < ENOUGH_COMPARED * year.rated) {
     return `${now} (${sure}).`
@@ -67,6 +72,19 @@ function whereSentence({ rated }: Year, attrition: readonly Attrition[]): string
       ? 'than at the average rate'
       : `than at its rate of the year before, ${percentText(first.rate_before)}`
   return `Most of all ${name}: ${percentText(first.rate)} left, ${numberText(first.more)} more people ${before}.`
+}
+
+/** What a rate of each grade is good for, as in docs/managers.md. */
+export const GRADES: Readonly<Record<Grade, string>> = {
+  A: 'to quote and compare',
+  B: 'to quote with its range',
+  C: 'only to rank organisations',
+  D: 'shows only that people leave',
+}
+
+/** `grade C: only to rank organisations`. */
+export function gradeText(grade: Grade): string {
+  return `grade ${grade}: ${GRADES[grade]}`
 }
 
 function monthsText(months: number): string {

@@ -3,7 +3,7 @@
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { DAY } from '../support/units.ts'
-import { Html, html, shown } from './html.ts'
+import { Html, html, percentText, shown } from './html.ts'
 import type { Flow, TrendMonth, Week } from './rows.ts'
 import { monthText, type ReportWindow } from './window.ts'
 
@@ -98,11 +98,33 @@ function upAndDown(bars: readonly Bar[], least: number): Drawn {
 export function attritionChart(months: readonly TrendMonth[], most: number): Html {
   const rated = months.filter(({ rate }) => rate !== null)
   const y2 = ({ rate_high: high }: TrendMonth) => Math.min(most, high ?? most)
-  return small(`Left within twelve months, ${spanText(rated)}`, months, {
-    y: { domain: [0, most], tickFormat: (value: number) => `${Math.round(value * 100)} %` },
-    marks: line(rated, 'rate', 'var(--left)', { y1: 'rate_low', y2, fillOpacity: 0.18 }),
-  })
+  const isCut = ({ rate_high: high }: TrendMonth) => high === null || high > most
+  const top = ({ rate_high: high }: TrendMonth) => (high === null ? '↑' : `↑ ${percentText(high)}`)
+  return small(
+    `Left within twelve months, ${spanText(rated)}`,
+    months,
+    {
+      y: { domain: [0, most], tickFormat: (value: number) => `${Math.round(value * 100)} %` },
+      marks: [
+        ...line(rated, 'rate', 'var(--left)', { y1: 'rate_low', y2, fillOpacity: 0.18 }),
+        Plot.text(rated.filter(isCut).slice(-1), {
+          x: monthOf,
+          y: most,
+          text: top,
+          lineAnchor: 'bottom',
+          textAnchor: 'end',
+          dx: 5,
+          dy: -3,
+          fill: 'var(--text)',
+        }),
+      ],
+    },
+    LABEL,
+  )
 }
+
+/** The room above an attrition chart for the top of a range that does not fit. */
+const LABEL = 12
 
 /** The headcount of an organisation by month. */
 export function headcountChart(months: readonly TrendMonth[]): Html {
@@ -133,15 +155,15 @@ interface Drawn {
   readonly marks: readonly Plot.Markish[]
 }
 
-/** A small chart over all months, even if some have no value. */
-function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn): Html {
+/** A small chart over all months, even if some have no value. @param above room for a text over it */
+function small(says: string, months: readonly TrendMonth[], { y, marks }: Drawn, above = 0): Html {
   const [from, to] = spanOf(months)
   return svg(says, {
     width: 240,
-    height: 112,
+    height: 112 + above,
     marginLeft: 40,
     marginRight: 6,
-    marginTop: 8,
+    marginTop: 8 + above,
     marginBottom: 30,
     x: {
       type: 'utc',

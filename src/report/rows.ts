@@ -66,10 +66,13 @@ const observed = {
 }
 export type Observed = Readonly<z.output<z.ZodObject<typeof observed>>>
 
+const grade = z.enum(['A', 'B', 'C', 'D'])
+export type Grade = z.output<typeof grade>
+
 /** The share that left in twelve months, with its range and grade; all null where there is none. */
 const rate = {
   ...fields(orNull(amount), 'rate rate_low rate_high rate_before'),
-  grade: orNull(z.enum(['A', 'B', 'C', 'D'])),
+  grade: orNull(grade),
 }
 
 /** How many joined and left in twelve months and in the twelve before, and the share that left. */
@@ -97,8 +100,8 @@ export interface Attrition extends Numbers<'leavers' | 'headcount' | 'rate' | 'r
   readonly rate_before: number | null
   /** How many more left than expected by the rate of the year before, or else by the overall rate. */
   readonly more: number
-  /** Of an organisation alone. */
-  readonly grade: string | null
+  /** Of a function or level: that of at least half of the people, or better. */
+  readonly grade: Grade
   readonly rows_of_part: number
 }
 

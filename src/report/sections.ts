@@ -1,7 +1,7 @@
 /** The sections of a report: rates and trends, weeks, bursts, flows, organisations, people, coverage. */
 
 import { countText, numberText } from '../support/numbers.ts'
-import { noRateYet, roleText } from './answer.ts'
+import { GRADES, gradeText, noRateYet, roleText } from './answer.ts'
 import { attritionChart, changesChart, flowsChart, headcountChart, weeksChart } from './charts.ts'
 import {
   credits,
@@ -44,53 +44,64 @@ function attritionSection({ year, attrition }: ReportData): Section {
     return section('attrition', 'Attrition', html`<p>${noRateYet(year)}</p>`)
   }
   const all = organizations[0]?.rows_of_part ?? 0
+  const hasBefore = attrition.some((one) => one.rate_before !== null)
+  const rates = [RATE, RANGE, GRADE, ...(hasBefore ? [RATE_BEFORE] : []), MORE, LEAVERS]
+  const named = [
+    column<Attrition>('Organisation', (one) => name(one.name, one.organization_id ?? '–')),
+  ]
   return section(
     'attrition',
     'Attrition',
     html`<p class="note">
       The share of people who left in the twelve months to
       ${monthText(Date.parse(year.month_on ?? ''))}: leavers divided by the mean headcount. Main
-      jobs only, without transfers. Sorted by how many more people left than expected. Jobtide
-      expects the rate of the year before or, if there is none, the average of all. The range comes
-      from the headcount. Grade A is the most reliable, D the least.
+      jobs only, without transfers. Sorted by “More left”: how many more people left than expected.
+      Jobtide expects ${hasBefore ? EXPECTED : EXPECTED_AT_FIRST}. The range comes from the
+      headcount. Grades:
+      ${Object.entries(GRADES)
+        .map(([grade, permits]) => `${grade} ${permits}`)
+        .join('; ')}.
     </p>`,
-    dataTable(organizations, RATES, {
+    dataTable(organizations, [...named, ...rates, HEADCOUNT], {
       caption: firstOf(organizations, all, ' with a rate.'),
       wide: 'Table of attrition',
       organization: (one) => ({ id: one.organization_id ?? '', name: shown(one.name) }),
     }),
-    html`<div class="pair">
-      ${partTable('Function', of('function'))} ${partTable('Level', of('level'))}
+    html`<div class="parts">
+      ${partTable('Function', of('function'), rates)} ${partTable('Level', of('level'), rates)}
     </div>`,
   )
 }
 
-const RATE = figure<Attrition>('Rate', (one) => one.rate, percentText)
-const RATE_BEFORE = figure<Attrition>('Year before', (one) => one.rate_before, percentText)
-const LEAVERS = figure<Attrition>('Left', (one) => one.leavers)
-const RATES: readonly Column<Attrition>[] = [
-  column('Organisation', (one) => name(one.name, one.organization_id ?? '–')),
-  RATE,
-  figure(
-    'Range',
-    (one) => one.rate_low,
-    (low, one) => rangeText(low, one.rate_high),
-  ),
-  RATE_BEFORE,
-  figure('More left', (one) => one.more, signed),
-  LEAVERS,
-  figure('Headcount', (one) => Math.round(one.headcount)),
-  { ...column('Grade', (one) => one.grade), style: 'number' },
-]
+/** With a rate of the year before, and without any. */
+const EXPECTED =
+  'the rate of the year before, which takes two observed years, or without it (–) the average of all'
+const EXPECTED_AT_FIRST =
+  'the average of all: a rate of the year before takes two observed years, and none exists yet'
 
-function partTable(head: string, rows: readonly Attrition[]): Html {
-  const columns = [
-    { head, cell: (one: Attrition) => roleText(one.name) },
-    RATE,
-    RATE_BEFORE,
-    LEAVERS,
-  ]
-  return dataTable(rows, columns, { caption: `By ${head.toLowerCase()}` })
+const RATE = figure<Attrition>('Rate', (one) => one.rate, percentText)
+const RANGE = figure<Attrition>(
+  'Range',
+  (one) => one.rate_low,
+  (low, one) => rangeText(low, one.rate_high),
+)
+const RATE_BEFORE = figure<Attrition>('Year before', (one) => one.rate_before, percentText)
+const MORE = figure<Attrition>('More left', (one) => one.more, signed)
+const LEAVERS = figure<Attrition>('Left', (one) => one.leavers)
+const HEADCOUNT = figure<Attrition>('Headcount', (one) => Math.round(one.headcount))
+const GRADE: Column<Attrition> = { ...column('Grade', (one) => one.grade), style: 'number' }
+
+function partTable(
+  head: string,
+  rows: readonly Attrition[],
+  rates: readonly Column<Attrition>[],
+): Html {
+  const by = `By ${head.toLowerCase()}`
+  const columns = [column<Attrition>(head, (one) => roleText(one.name)), ...rates]
+  return dataTable(rows, columns, {
+    caption: `${by}, with the grade that at least half of the people have`,
+    wide: `Table of attrition ${by.toLowerCase()}`,
+  })
 }
 
 /** Each organisation with its rate, on one scale, and its headcount. @param newest the newest month that is known of any */
@@ -109,8 +120,9 @@ function trendsSection({ trends, year }: ReportData): Section {
     html`<p class="note">
       The organisations with most changes. Upper chart: the share that left in the twelve months up
       to each month, with its range, on one scale for all. Until there is a rate, it shows how many
-      joined and left. Lower chart: the headcount, from 0 on its own scale. It counts the people
-      seen and those never seen. The organisation's page gives their number, or an estimate does.
+      joined and left. An arrow gives the top of a range that does not fit. Lower chart: the
+      headcount, from 0 on its own scale, transfers included. It counts the people seen and those
+      never seen: by the organisation's own page, or by an estimate.
     </p>`,
     trends.length === 0
       ? html`<p>Nothing is known of these organisations.</p>`
@@ -147,8 +159,8 @@ function multiple(months: readonly TrendMonth[], most: number, newest: string | 
 function rate(months: readonly TrendMonth[], last: TrendMonth, most: number): Html {
   const { rate: now, rate_low: low, rate_high: high, rate_before: before } = last
   return html`<p>
-      Left in a year <strong>${percentText(now ?? 0)}</strong> (${rangeText(low ?? 0, high)}), grade
-      ${last.grade}${before !== null && html`; year before ${percentText(before)}`}
+      Left in a year <strong>${percentText(now ?? 0)}</strong> (${rangeText(low ?? 0, high)}),
+      ${gradeText(last.grade ?? 'D')}${before !== null && html`; year before ${percentText(before)}`}
       ${last.doubts !== null && last.doubts !== '' && html`<span class="seen">${last.doubts}</span>`}
     </p>
     ${attritionChart(months, most)}`
@@ -284,10 +296,10 @@ function burstsSection({ bursts }: ReportData): Section {
     'Bursts and layoffs',
     html`<p class="note">
       Months in which at least 10 people joined or left an organisation, far more than its own
-      history and the season suggest. By chance, a score of 3 or more comes once in 740 months. A
-      month is here if any of its changes became known in the period. The numbers are as known
-      today, by the dates of the changes. Transfers, duplicate people and teams that moved together
-      are left out.
+      history and the season suggest. The score is the difference in standard deviations: by chance,
+      3 or more comes once in 740 months. A month is here if any of its changes became known in the
+      period. The numbers are as known today, by the dates of the changes. Transfers, duplicate
+      people and teams that moved together are left out.
     </p>`,
     bursts.length === 0 ? html`<p>None.</p>` : table,
   )
@@ -343,7 +355,8 @@ function coverageSection({ coverage, freshness }: ReportData): Section {
         html`<dt>Duplicates</dt>
           <dd>
             ${countText(freshness.people_duplicated, 'person', 'people')} ever seen under a second
-            profile, or at a second id of the organisation: the figures count them as well
+            profile, or at a second id of the organisation: the figures count them as well, except
+            bursts and layoffs
           </dd>`
       }
     </dl>`,

@@ -204,7 +204,7 @@ function organizationPage(
       <h1>${name(one.organization, one.organization_id)}</h1>
       <p class="lead">${windowText(window)}</p>
       ${figuresPart(counts, { value: joined + left, aside })}
-      ${one.transfers !== 0 && html`<p class="note">Not counted: transfers, such as an acquisition (${signed(one.transfers)}).</p>`}
+      ${one.transfers !== 0 && html`<p class="note">Transfers, such as an acquisition (${signed(one.transfers)}), count only in the headcount.</p>`}
     </header>
     <main>
       ${section('trend', 'Trend', trend)} ${peopleSections({ changes, counts, scope: null })}

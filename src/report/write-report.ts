@@ -82,7 +82,8 @@ export function reportPage(data: ReportData, writtenAt: number): string {
       writtenAt,
       `The period is the time in which a change became known first, not that in which it happened:
       each line shows both. Many changes are dated to the month only. Levels, such as director, are
-      read from titles. Side roles, such as a seat on a board, and transfers are not counted.`,
+      read from titles. Side roles, such as a seat on a board, are not counted. Transfers count only in the
+      headcount.`,
       'This page names people. It is a copy: what is erased later stays in it wherever it was sent or moved.',
     )}`
   return htmlDocument({ title: `${TITLE}${window}`, styles: ['page.css'], script: 'page.js', body })
@@ -118,5 +119,5 @@ function figures({ counts }: ReportData): Html {
 function before({ changes, changes_before: earlier }: Count): string {
   if (earlier === null) return NOT_READ_BEFORE
   if (changes === earlier) return 'as many as before'
-  return `${changes > earlier ? '▲' : '▼'} from ${numberText(earlier)}`
+  return `${changes > earlier ? '▲' : '▼'} from ${numberText(earlier)} in the period before`
 }

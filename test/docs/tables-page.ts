@@ -77,7 +77,7 @@ function sectionText({ name, grain, key, purpose, needs, columns }: Section): st
     names.map((one) => `\`${one}\``).join(word)
   const keyText = key.length === 0 ? '' : ` Key: ${quoted(key, ', ')}.`
   const from =
-    needs.length === 0 ? '' : ` It comes with the first answer of ${quoted(needs, ' or ')}.`
+    needs.length === 0 ? '' : ` The table comes with the first answer of ${quoted(needs, ' or ')}.`
   const text = `${grain}${keyText}${purpose === null ? '' : ` ${purpose}`}${from}`
   const items = columns.map((column) =>
     wrapped(`- \`${column.name}\`: ${column.description ?? ''}`, '  '),

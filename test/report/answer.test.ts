@@ -56,7 +56,7 @@ describe('the answer', () => {
   it('says whether people are lost, compared with the year before, and where', () => {
     expect(answerOf({ year, attrition: [sales, first] })).toEqual([
       'Yes: 200 people left and 150 joined in the twelve months to Oct 2026, after 160 and 190 the year before.',
-      '21 % of the people left in that time (18–26 %, grade B), up from 18 % the year before.',
+      'At the 10 of 12 organisations with a rate, 21 % of the people left in that time (18–26 %, grade B: to quote with its range), up from 18 % the year before.',
       'Most of all at Iris Payments: 31 % left, 7 more people than at its rate of the year before, 24 %.',
     ])
   })
@@ -86,11 +86,11 @@ describe('the answer', () => {
   it('compares no rates if few existed the year before, and names no place if none got worse', () => {
     const few = { ...year, compared: 4 }
     expect(answerOf({ year: few, attrition: [{ ...first, more: 0 }] }).slice(1)).toEqual([
-      '21 % of the people left in that time (18–26 %, grade B).',
+      'At the 10 of 12 organisations with a rate, 21 % of the people left in that time (18–26 %, grade B: to quote with its range).',
     ])
-    const same = { ...year, rate_before: 0.209, rate_high: null }
+    const same = { ...year, organizations: 10, rate_before: 0.209, rate_high: null }
     expect(answerOf({ year: same, attrition: [] })[1]).toBe(
-      '21 % of the people left in that time (from 18 %, grade B), the same as the year before.',
+      '21 % of the people left in that time (from 18 %, grade B: to quote with its range), the same as the year before.',
     )
   })
 

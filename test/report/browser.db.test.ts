@@ -92,6 +92,31 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
     })
   })
 
+  it('of 390 px: the name of a function or level is not broken within a word', async () => {
+    const rows = ['administration', 'general management'].map(
+      (name) => `<tr><th scope="row">${name}</th>
+      <td class="number">9.5 %</td><td class="number">9.5–267 %</td><td class="number">D</td>
+      <td class="number">−3</td><td class="number">1,004</td><td class="number">112</td></tr>`,
+    )
+    const html = (await somePage()).replace(
+      '<main id="main">',
+      `$&<div class="parts"><div class="scroll" tabindex="0" role="region" aria-label="By function"><table>
+        <thead><tr>${'<th scope="col">Head</th>'.repeat(7)}</tr></thead><tbody>${rows.join('')}</tbody></table></div></div>`,
+    )
+    await tried(html, [390, 'light'], async (page) => {
+      const heights = await page.locator('.parts tbody th').evaluateAll((cells) =>
+        cells.map((cell) => {
+          const range = (
+            cell as unknown as { ownerDocument: RangeMaker }
+          ).ownerDocument.createRange()
+          range.selectNodeContents(cell)
+          return range.getClientRects().length
+        }),
+      )
+      expect(heights).toEqual([1, 2])
+    })
+  })
+
   it.each(SCREENS)(
     'of %d px, %s: tables are found by a word, opened with the keyboard, and closed again',
     async (...screen) => {
@@ -118,6 +143,14 @@ describe.skipIf(executablePath === undefined)('a page in a browser', () => {
     },
   )
 })
+
+/** A document as far as the page is asked for the lines of a text. */
+interface RangeMaker {
+  createRange(): {
+    selectNodeContents(node: unknown): void
+    getClientRects(): { readonly length: number }
+  }
+}
 
 async function somePage(): Promise<string> {
   const warehouse = await memoryWarehouse()

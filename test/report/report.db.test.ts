@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
+import { attritionChart } from '../../src/report/charts.ts'
 import { headDigest } from '../../src/report/digest.ts'
 import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
+import type { TrendMonth } from '../../src/report/rows.ts'
 import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
 import { writeReportFolder } from '../../src/report/write-folder.ts'
 import { reportPage, writeReport } from '../../src/report/write-report.ts'
@@ -100,9 +102,11 @@ describe('the page', () => {
         expect(`${name}: ${says}`).toBe(`${name}: ${inTables.get(name)}`)
         knownSeen += 1
       }
-      const rated = page.all('#attrition .scroll tbody tr').map((row) => {
+      const rated = page.all('#attrition > .scroll tbody tr').map((row) => {
         const cells = [...row.querySelectorAll('th, td')].map((cell) => words(cell))
-        return [cells[0], cells[1], cells[5]].join(' | ')
+        const left = page.all('#attrition .scroll thead')[0]
+        const heads = [...(left?.querySelectorAll('th') ?? [])].map(words)
+        return [cells[0], cells[1], cells[heads.indexOf('Left')]].join(' | ')
       })
       ratedSeen += rated.length
       expect(rated.toSorted()).toEqual((await recomputed.attrition(warehouse, month)).toSorted())
@@ -162,7 +166,7 @@ describe('the page', () => {
     const late = { from: Date.UTC(2024, 6, 1), to: Date.UTC(2024, 7, 1) }
     expect(await before(early)).toEqual({
       before: expect.any(Number) as number,
-      beside: expect.stringMatching(/^[▲▼] from \d+$/) as string,
+      beside: expect.stringMatching(/^[▲▼] from \d+ in the period before$/) as string,
       digest: expect.stringMatching(/^\d+ \(\d+ in the period before\), /) as string,
     })
     expect(await before(late)).toEqual({
@@ -201,7 +205,9 @@ describe('the page', () => {
     )
     const data = await readReport(other, { from: START, to: NOW }, null)
     const text = parsed(reportPage(data, NOW)).text('#coverage')
-    expect(text).toContain('1 person ever seen under a second profile')
+    expect(text).toMatch(
+      /1 person ever seen under a second profile.* count them as well, except bursts and layoffs/,
+    )
     expect(parsed(await pageOf({ from: START, to: NOW })).text('#coverage')).toContain(
       'Cost so far',
     )
@@ -273,7 +279,49 @@ it('leaves transfers out of figures, lists, weeks and flows, and shows them for 
     'Globex | 0 | 0 | 0 | 0 | +12',
     'Initech | 1 | 0 | +1 | 0 | 0',
   ])
-  expect(ofGlobex.text('.note')).toBe('Not counted: transfers, such as an acquisition (+12).')
+  expect(ofGlobex.text('.note')).toBe(
+    'Transfers, such as an acquisition (+12), count only in the headcount.',
+  )
+})
+
+it('says what grades permit, why no rate of the year before is there, and by what tables are sorted', async () => {
+  const of = async (month: number) => {
+    const window = { from: Date.UTC(2024, month, 1), to: Date.UTC(2024, month, 28) }
+    const acme = [{ by: 'id', value: 'acme' }] as const
+    return parsed(await pageOf(window, acme))
+  }
+  // Observed since July 2022.
+  const [early, late] = [await of(3), await of(11)]
+  const heads = (page: typeof early) => page.all('#attrition table').map(headsOf)
+  const columns = 'Rate Range Grade More left Left'
+  expect(heads(early)).toEqual([
+    `Organisation ${columns} Headcount`,
+    `Function ${columns}`,
+    `Level ${columns}`,
+  ])
+  expect(heads(late)[1]).toBe('Function Rate Range Grade Year before More left Left')
+  expect(early.text('#attrition > .note')).toContain(
+    'the average of all: a rate of the year before takes two observed years, and none exists yet.',
+  )
+  expect(late.text('#attrition > .note')).toContain('or without it (–) the average of all.')
+  expect(late.text('#attrition > .note')).toContain('Grades: A to quote and compare; B')
+  const [cells] = late.rows('#attrition .parts tbody tr', 4)
+  expect(cells).toMatch(/^\S+ \| [\d.]+ % \| [\d.]+(–[\d.]+)? % \| [A-D]$/)
+  expect(late.text('#trends figure p')).toMatch(/grade [A-D]: (to quote|only to|shows only)/)
+  expect(late.text('footer')).toContain('Transfers count only in the headcount.')
+})
+
+function headsOf(table: Element | undefined): string {
+  return [...(table?.querySelectorAll('thead th') ?? [])].map(words).join(' ')
+}
+
+it('marks the range of a trend that does not fit with its top', () => {
+  const month = (rate_high: number | null) =>
+    ({ month_on: '2024-10-01', rate: 0.2, rate_low: 0.2, rate_high }) as TrendMonth
+  const drawn = (high: number | null) => attritionChart([month(high)], 0.5).text
+  expect(drawn(0.5)).not.toContain('↑')
+  expect(drawn(0.97)).toContain('↑ 97 %')
+  expect(drawn(null)).toContain('>↑<')
 })
 
 it('of an organisation asked for from the beginning says when its first change was, as attrition counts', async () => {

@@ -30,7 +30,7 @@
 --   attrition_max: leavers divided by headcount_min; null where that is 0.
 --   attrition_rate_year_before: attrition_rate of the row twelve months earlier; null where there is none.
 --   grade: How reliable the rate is: A, B, C or D.
---   doubts: The reasons for a lower grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, few of the people on the page; empty without any.
+--   doubts: The reasons for a lower grade, comma-separated: few people, observed for less than 2 years, observed for less than 3 years, leavings still come in, people not seen to join, most people never seen, wide range; empty without any.
 with
 
 -- Months by number. An organisation requested from the start is observed since the first change, as in organization_anomalies.
@@ -267,7 +267,11 @@ rated as (
         end as time_doubt,
         case when rolling.month >= years.cutoff_month then 'leavings still come in' end as late_doubt,
         case when rolling.fewest < 0.75 * rolling.most then 'people not seen to join' end as joining_doubt,
-        case when years.seen < 0.5 * years.headcount then 'few of the people on the page' end as page_doubt
+        case when years.seen < 0.5 * years.headcount then 'most people never seen' end as page_doubt,
+        -- attrition_max would be more than 5 times attrition_min.
+        case
+            when 5 * rolling.fewest < rolling.most * years.headcount_max / years.seen then 'wide range'
+        end as range_doubt
     from rolling
     inner join organization_years as years
         on years.organization_id = rolling.organization_id and years.month = rolling.month
@@ -289,8 +293,9 @@ doubted as (
         + case time_doubt when 'observed for less than 2 years' then 2 when 'observed for less than 3 years' then 1 else 0 end
         + case when late_doubt is null then 0 else 1 end
         + case when joining_doubt is null then 0 else 1 end
-        + case when page_doubt is null then 0 else 1 end as letters,
-        concat_ws(', ', few_doubt, time_doubt, late_doubt, joining_doubt, page_doubt) as doubts
+        + case when page_doubt is null then 0 else 1 end
+        + case when range_doubt is null then 0 else 1 end as letters,
+        concat_ws(', ', few_doubt, time_doubt, late_doubt, joining_doubt, page_doubt, range_doubt) as doubts
     from rated
 )
 

@@ -22,7 +22,7 @@
 --   held_from_at: When the time in the seat began, UTC; null when not seen.
 --   held_until_at: When the time in the seat ended, UTC; null when not seen.
 --   began_by: arrived, promoted, moved or stepped_down, as in executive_changes; null when not seen.
---   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; moved where an arrival in another seat ends a kept one; null when not seen.
+--   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; moved also where an arrival in another seat ends a seat that the person had kept; null when not seen.
 --   began_event_key: event_key of the change by which the time in the seat began; null when not seen.
 --   ended_event_key: event_key of the change by which the time in the seat ended; null when not seen.
 --   is_vacated: Whether the person left the seat, rather than going from interim to permanent in it; null when no end was seen.

@@ -47,8 +47,8 @@
 --   is_transfer: True where an acquisition, a rename or the like brought the person, without a change of job; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
---   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
---   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
+--   duplicate_of_profile_id: The profile to keep, where this is another profile of the same person; null otherwise. See duplicate_people.
+--   duplicate_of_organization_id: The id to keep, where this is certainly another id of the same organisation; null otherwise. See duplicate_organizations.
 --   previous_title: The previous title here, where a change of title began the stint: from a side role to a main job, or the other way round; null for a joined event.
 with
 

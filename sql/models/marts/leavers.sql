@@ -52,8 +52,8 @@
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 --   destination_known: Whether the person's destination is known: a joining elsewhere is linked (see moves).
---   duplicate_of_profile_id: The profile of the same person to keep, where this is another one; null otherwise. See duplicate_people.
---   duplicate_of_organization_id: The id of the same organisation to keep, where this is another one for certain; null otherwise. See duplicate_organizations.
+--   duplicate_of_profile_id: The profile to keep, where this is another profile of the same person; null otherwise. See duplicate_people.
+--   duplicate_of_organization_id: The id to keep, where this is certainly another id of the same organisation; null otherwise. See duplicate_organizations.
 --   next_title: The new title here, where a change of title ended the stint: to a side role, from one to a main job, or to Retired and the like; null for a left event.
 --   is_stepping_aside: Whether next_title is a side role: a CEO who becomes chair of the board.
 with

@@ -13,7 +13,7 @@
 --   events: The organisation's events in job_change_events.
 --   undated_events: Events whose date is implausible, such as 0001 or 1970-01-01: their precision is unknown.
 --   people_ever: People with any event at the organisation.
---   people_duplicated: People of people_ever whose profile, or whose id of the organisation, is not the one to keep (duplicate_people, duplicate_organizations). All figures count them as well.
+--   people_duplicated: People of people_ever whose profile, or whose id of the organisation, is not the one to keep (duplicate_people, duplicate_organizations). All figures of this table count them as well.
 --   people_now: People who have a main job there according to the data; each was seen to change something. For a headcount use organization_headcounts.
 --   joiners_ever: Joinings seen, excluding side roles and transfers.
 --   leavers_ever: Leavings seen, excluding side roles and transfers.

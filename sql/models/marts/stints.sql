@@ -48,8 +48,8 @@
 --   is_open: True when no leaving and no later stint of the same kind was seen: the person is there according to the data, or will be from joined_at where that is in the future.
 --   is_boomerang: True for every stint after the person's first at the organisation, counted separately for main jobs and side roles; internships do not count as the first.
 --   is_conversion: True where the person had been there before only as an intern.
---   months_away: Whole months from the previous leaving to this joining; null for a first stint, where one of the two was not seen, and where the date of this joining is unknown.
---   is_primary: False where every known title of the stint, including one before a change of title, is a side role such as board member or adviser, and where employer_kind is none.
+--   months_away: Whole months from the previous leaving to this joining; null for a first stint, if one of the two was not seen, or if the date of this joining is unknown.
+--   is_primary: False where every known title of the stint, including one before a change of title, is a side role such as board member or adviser, or where employer_kind is none.
 --   employer_kind: self_employed, hidden (Stealth Startup) or none (Career Break, Retired), where the name does not name an organisation (config/pseudo-employers.yaml); null otherwise.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen, or its date is unknown.
 --   first_event_at: When the first change in the stint took effect, UTC.
