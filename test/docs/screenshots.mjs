@@ -46,7 +46,7 @@ try {
   execFileSync(process.execPath, ['dist/cli.js', 'demo', '--data-dir', scratch])
   const report = join(scratch, 'report.html')
   jobtide('report', '--days', '30', '--out', report)
-  await draw('report.png', `file://${report}`, { width: 1200, height: 1500 })
+  await draw('report.png', `file://${report}`, { width: 1200, height: 1350 })
   await draw('report-phone.png', `file://${report}`, { width: 390, height: 1200 }, 'dark')
   for (const [name, words] of Object.entries(COMMANDS)) {
     await terminal(`${name}.png`, words)
