@@ -61,7 +61,9 @@ describe('a pipeline over job postings', () => {
       { n: 18 },
     ])
     const status = await site.status()
-    expect(status.text).toContain('1 of 19 that the last run of asked asks for')
+    expect(status.text).toContain(
+      '1 of 19 batches of the last run of asked; the next run asks again',
+    )
     expect(status.document['unread']).toEqual([{ pipeline: 'asked', asked: 19, unread: 1 }])
     site.requests()
     site.clock.nowMs += DAY

@@ -33,7 +33,7 @@ describe('a pipeline of kind collect', () => {
     expect(site.simulator.account().credits).toBe(44)
     const status = await site.call(['status', '--json'])
     expect(JSON.parse(status.stdout)).toMatchObject({ runs: [{ batches: 8, batches_done: 4 }] })
-    expect((await site.call(['status'])).stdout).toContain('4 of 8 that the last run of ')
+    expect((await site.call(['status'])).stdout).toContain('4 of 8 batches of the last run of ')
     await site.json('run', site.pipeline)
     expect(site.simulator.account()).toMatchObject({ requests: 8, credits: 88 })
     expect(await ledger(site)).toEqual([{ credits: 88, requests: 8 }])
