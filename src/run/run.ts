@@ -14,7 +14,7 @@ import { pausedUntil } from '../journal/pauses.ts'
 import type { RunFinished, StageSeconds } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
-import { load, type LoadOptions, type LoadReport } from '../load/load.ts'
+import { load, type LoadReport, type RunsOfHistory } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
@@ -265,7 +265,7 @@ async function finish(parts: Attempt, run: RunHistory, endedEarly: JobtideError 
     }
     if (notBackedUp !== null) throw notBackedUp
     const record = closing()
-    await show(parts, { closing: record, history })
+    await show(parts, record, history)
     warehouse.close()
     await close(parts, record)
   } catch (error) {
@@ -308,10 +308,19 @@ function hasSpark({ snapshot }: Job): boolean {
 }
 
 /** Lets the warehouse show the end of the run that the journal gets next. */
-async function show(parts: Attempt, how: Pick<LoadOptions, 'closing' | 'history'>): Promise<void> {
-  const { world, session } = parts
+async function show(
+  { world, session }: Attempt,
+  closing: RunFinished,
+  history?: RunsOfHistory,
+): Promise<void> {
   const onProgress = () => world.abort.throwIfAborted()
-  const options = { ...how, journal: session.journal, onProgress }
+  // The rest of it is loaded already: coverage alone can have a row for each organisation.
+  const ended = history && {
+    runs: history.runs,
+    notRead: history.notRead,
+    suppression: history.suppression,
+  }
+  const options = { closing, history: ended, journal: session.journal, onProgress }
   await session.warehouse.use((warehouse) => load({ ...options, warehouse }))
 }
 
@@ -339,7 +348,7 @@ async function closeFailed(
   // The warehouse may be the very thing that is out of reach, or broken as it is open; it shows the end after the next load.
   parts.session.warehouse.close()
   if (parts.command !== 'extract') {
-    await show(parts, { closing }).catch(() => undefined)
+    await show(parts, closing).catch(() => undefined)
   }
   await close(parts, closing).catch(() => undefined)
 }
